@@ -1,0 +1,68 @@
+//! Transitions: what the machine did. Formats in, episodes, splits and scaling.
+
+pub mod csv;
+pub mod scaling;
+pub mod split;
+
+/// Recorded transitions (state, action, next state, reward), a column a variable.
+///
+/// All columns have the same length. Names are those of the problem; their order is the problem's.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Transitions {
+    /// Which episode a row belongs to.
+    pub episode: Vec<u64>,
+    /// Which step of its episode a row is.
+    pub step: Vec<u64>,
+    /// State before the action: `states[variable][row]`.
+    pub states: Vec<Vec<f64>>,
+    /// Action: `actions[variable][row]`.
+    pub actions: Vec<Vec<f64>>,
+    /// State after the action: `next_states[variable][row]`.
+    pub next_states: Vec<Vec<f64>>,
+    /// Reward of each row.
+    pub rewards: Vec<f64>,
+}
+
+impl Transitions {
+    /// An empty log with room for so many variables.
+    pub fn new(state_count: usize, action_count: usize) -> Self {
+        Self {
+            states: vec![Vec::new(); state_count],
+            actions: vec![Vec::new(); action_count],
+            next_states: vec![Vec::new(); state_count],
+            ..Self::default()
+        }
+    }
+
+    /// Number of transitions.
+    ///
+    /// ```
+    /// assert!(fpsrl::data::Transitions::new(4, 1).is_empty());
+    /// ```
+    pub fn len(&self) -> usize {
+        self.rewards.len()
+    }
+
+    /// Whether there is no transition.
+    pub fn is_empty(&self) -> bool {
+        self.rewards.is_empty()
+    }
+
+    /// The change of a state variable in each row; an angle's is taken modulo 2π, so that it does not jump.
+    pub fn difference(&self, variable: usize, angle: bool) -> Vec<f64> {
+        self.states[variable]
+            .iter()
+            .zip(&self.next_states[variable])
+            .map(|(before, after)| if angle { wrap_angle(after - before) } else { after - before })
+            .collect()
+    }
+}
+
+/// An angle, moved by whole turns into [-π, π].
+///
+/// ```
+/// assert!((fpsrl::data::wrap_angle(4.0) - (4.0 - std::f64::consts::TAU)).abs() < 1e-12);
+/// ```
+pub fn wrap_angle(angle: f64) -> f64 {
+    angle - std::f64::consts::TAU * (angle / std::f64::consts::TAU).round()
+}

@@ -1,0 +1,159 @@
+//! What is controlled: variables, actions, horizon, start states, and the settings of every stage.
+//!
+//! There are two kinds of type here. [`WrittenProblem`] is what a user wrote: every setting may be
+//! missing. [`Problem`] is what has been checked: complete, and within its limits. Only the checked one runs.
+
+mod written;
+
+pub use written::{WrittenProblem, benchmark_names};
+
+use crate::error::Result;
+use crate::plant::PlantKind;
+use crate::world::training::{Depth, Trainer};
+
+/// The version of the problem file and of the run directory that this library writes.
+pub const FORMAT: u64 = 1;
+
+/// A checked problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// The problem's name.
+    pub name: String,
+    /// The built-in plant that makes the data and judges the policy; none for a log of the user's own.
+    pub plant: Option<PlantKind>,
+    /// The seed that every random number comes from.
+    pub seed: u64,
+    /// T, the steps of a rollout (equation 5 of the paper).
+    pub horizon: usize,
+    /// q, the weight of the last reward: γ = q^(1/(T-1)).
+    pub discount_q: f64,
+    /// The return from which the problem counts as solved.
+    pub success: Option<f64>,
+    /// State variables, in the order of all state vectors.
+    pub states: Vec<StateVariable>,
+    /// Actions, in the order of all action vectors.
+    pub actions: Vec<ActionVariable>,
+    /// How transitions are generated.
+    pub data: DataSettings,
+    /// How the world model is trained.
+    pub world: WorldSettings,
+    /// The form of the policy.
+    pub policy: PolicySettings,
+    /// The swarm.
+    pub search: SearchSettings,
+    /// The evaluation on the plant.
+    pub evaluation: EvaluationSettings,
+}
+
+/// A state variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateVariable {
+    /// Its name, as in the log's header.
+    pub name: String,
+    /// Its unit, for people.
+    pub unit: String,
+    /// Whether it is an angle in radians, so that differences are taken modulo 2π.
+    pub angle: bool,
+    /// The range that start states of the search and of the evaluation are drawn from.
+    pub start: [f64; 2],
+    /// The range that generated episodes start in.
+    pub data_start: [f64; 2],
+    /// Bounds of a rule's centre; none takes them from the data.
+    pub centre: Option<[f64; 2]>,
+    /// Bounds of a rule's width; none takes them from the data.
+    pub width: Option<[f64; 2]>,
+}
+
+/// An action.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActionVariable {
+    /// Its name, as in the log's header.
+    pub name: String,
+    /// Its unit, for people.
+    pub unit: String,
+    /// The lowest and the highest value that may be applied.
+    pub limits: [f64; 2],
+}
+
+/// How transitions are generated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataSettings {
+    /// How many transitions.
+    pub samples: usize,
+    /// Steps of an episode.
+    pub episode_length: usize,
+}
+
+/// How the world model is trained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorldSettings {
+    /// One, two or three hidden layers, or the best of the three for each variable.
+    pub layers: Depth,
+    /// Neurons in a hidden layer.
+    pub neurons: usize,
+    /// The training algorithm.
+    pub trainer: Trainer,
+    /// Iterations of the trainer over the training set, at most.
+    pub epochs: usize,
+    /// Networks trained from different weights for each variable and depth; the best on the validation set is kept.
+    pub restarts: usize,
+}
+
+/// The form of the policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicySettings {
+    /// Rules for each action, mirrored ones counted.
+    pub rules: usize,
+    /// Whether half of the rules are the mirror images of the others.
+    pub mirrored: bool,
+    /// Bounds of α, the slope before the hyperbolic tangent.
+    pub alpha: [f64; 2],
+}
+
+/// The swarm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchSettings {
+    /// N, the number of particles.
+    pub particles: usize,
+    /// Iterations of the swarm.
+    pub iterations: usize,
+    /// Neighbours on each side of a particle in the ring.
+    pub ring: usize,
+    /// w, the inertia weight.
+    pub inertia: f64,
+    /// c₁, the pull of a particle's own best position.
+    pub cognitive: f64,
+    /// c₂, the pull of the neighbourhood's best position.
+    pub social: f64,
+    /// The largest velocity as a fraction of each parameter's range.
+    pub velocity_limit: f64,
+    /// Start states that a policy is scored from.
+    pub start_states: usize,
+    /// Iterations without an improvement after which the search ends; none goes on to the end.
+    pub patience: Option<usize>,
+}
+
+/// The evaluation on the plant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvaluationSettings {
+    /// Start states of the evaluation.
+    pub start_states: usize,
+}
+
+impl Problem {
+    /// γ, the discount of one step: q^(1/(T-1)).
+    ///
+    /// ```
+    /// let problem = fpsrl::problem::Problem::benchmark("mountain-car")?;
+    /// assert!((problem.discount() - 0.985059).abs() < 1e-6);
+    /// # Ok::<(), fpsrl::Error>(())
+    /// ```
+    pub fn discount(&self) -> f64 {
+        self.discount_q.powf(1.0 / (self.horizon - 1) as f64)
+    }
+
+    /// A built-in benchmark with its defaults.
+    pub fn benchmark(name: &str) -> Result<Self> {
+        WrittenProblem::benchmark(name)?.check()
+    }
+}

@@ -1,0 +1,5 @@
+//! Blocks of lanes through policy and world; returns.
+
+mod lanes;
+
+pub use lanes::{Columns, Lanes, PADDING};

@@ -1,0 +1,1 @@
+//! Arctangent, exponential, hyperbolic tangent, sine and cosine on lanes.

@@ -1,0 +1,25 @@
+//! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
+
+pub mod network;
+pub mod training;
+
+use crate::rollout::Lanes;
+use crate::simd::Numerics;
+
+/// Advances a block of lanes by one control step.
+///
+/// Lanes are independent of each other: what happens to one does not depend on which others are beside it.
+pub trait World: Send + Sync {
+    /// Number of state variables.
+    fn state_count(&self) -> usize;
+
+    /// Number of actions.
+    fn action_count(&self) -> usize;
+
+    /// Moves every live lane from its state under its action to the next state, sets its reward, and marks the
+    /// lanes that have been absorbed: those whose state and reward no action changes any more.
+    fn advance(&self, lanes: &mut Lanes, numerics: Numerics);
+
+    /// No reward that [`World::advance`] sets is larger than this.
+    fn largest_reward(&self) -> f64;
+}
