@@ -3,12 +3,13 @@
 //! A file is written beside its target under another name, brought to the disk, and then renamed over the target.
 //! Whoever reads meets either the old file or the new one; a full disk or a kill leaves the old one untouched.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
@@ -94,7 +95,55 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T> {
             hint: "run the stage that writes this file again".into(),
         });
     }
-    serde_json::from_slice(bytes).map_err(|error| broken(path, &error))
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let content = T::deserialize(WithoutFormat(&mut reader)).and_then(|content| reader.end().map(|()| content));
+    content.map_err(|error| broken(path, &error))
+}
+
+/// Shows a JSON object without its `format`, so that types which refuse unknown fields need not know of it.
+struct WithoutFormat<T>(T);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for WithoutFormat<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(WithoutFormat(visitor))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for WithoutFormat<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        self.0.expecting(formatter)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(WithoutFormat(map))
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutFormat<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.0.next_key::<String>()? {
+            if key != "format" {
+                return seed.deserialize(key.into_deserializer()).map(Some);
+            }
+            self.0.next_value::<IgnoredAny>()?;
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.0.next_value_seed(seed)
+    }
 }
 
 fn broken(path: &Path, error: &serde_json::Error) -> Error {
@@ -141,6 +190,21 @@ pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
+/// Numbers that may be -∞, which JSON cannot say: null stands for it.
+pub(crate) mod infinite {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+        let values: Vec<Option<f64>> = values.iter().map(|value| value.is_finite().then_some(*value)).collect();
+        values.serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+        let values = Vec::<Option<f64>>::deserialize(deserializer)?;
+        Ok(values.into_iter().map(|value| value.unwrap_or(f64::NEG_INFINITY)).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
@@ -148,6 +212,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
     struct Content {
         numbers: Vec<f64>,
         word: String,
