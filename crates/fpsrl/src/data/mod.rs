@@ -1,6 +1,7 @@
 //! Transitions: what the machine did. Formats in, episodes, splits and scaling.
 
 pub mod csv;
+pub mod generate;
 pub mod scaling;
 pub mod split;
 

@@ -4,6 +4,7 @@
 //! instruction set; [`Numerics`] says which of them runs.
 
 pub mod functions;
+pub mod trigonometry;
 
 use fearless_simd::{Level, Simd, SimdFloat};
 
