@@ -3,9 +3,17 @@
 //! There are two kinds of type here. [`WrittenProblem`] is what a user wrote: every setting may be
 //! missing. [`Problem`] is what has been checked: complete, and within its limits. Only the checked one runs.
 
+mod benchmarks;
+mod check;
+mod text;
+mod words;
 mod written;
 
-pub use written::{WrittenProblem, benchmark_names};
+pub use words::{Layers, OrWord};
+pub use written::{
+    WrittenAction, WrittenData, WrittenEvaluation, WrittenPolicy, WrittenProblem, WrittenSearch, WrittenState,
+    WrittenWorld, benchmark_names,
+};
 
 use crate::error::Result;
 use crate::plant::PlantKind;

@@ -1,23 +1,362 @@
-//! The problem as written.
-use super::Problem;
-use crate::error::Result;
+//! The problem as a user wrote it: `problem.toml`, where every setting may be missing.
+//!
+//! A file that names a built-in plant needs to say only what differs from that benchmark:
+//!
+//! ```toml
+//! plant = "mountain-car"
+//!
+//! [search]
+//! particles = 50
+//! ```
+//!
+//! [`WrittenProblem::check`] turns it into a [`Problem`](super::Problem), which is complete.
 
-/// What the user wrote.
-#[derive(Clone, Debug, Default)]
-pub struct WrittenProblem {}
+use std::path::Path;
 
-impl WrittenProblem {
-    /// A built-in problem.
-    pub fn benchmark(_name: &str) -> Result<Self> {
-        Ok(Self {})
-    }
-    /// Checks it.
-    pub fn check(self) -> Result<Problem> {
-        Err(crate::Error::Internal("not written yet"))
-    }
+use serde::Deserialize;
+
+use super::FORMAT;
+use super::benchmarks;
+use super::words::{Layers, OrWord};
+use crate::error::{Error, Result, nearest};
+use crate::plant::PlantKind;
+
+/// What a user wrote in a problem file or on the command line. Only [`check`](Self::check) makes it fit to run.
+///
+/// ```
+/// use fpsrl::problem::WrittenProblem;
+/// let mut written = WrittenProblem::benchmark("mountain-car")?;
+/// written.search.particles = Some(1);
+/// let error = written.check().unwrap_err();
+/// assert_eq!(error.to_string(), "`search.particles` is 1, but a swarm needs at least 2 particles");
+/// # Ok::<(), fpsrl::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenProblem {
+    /// The version of the file's layout.
+    pub format: Option<u64>,
+    /// The problem's name.
+    pub name: Option<String>,
+    /// The built-in plant's name.
+    pub plant: Option<String>,
+    /// The seed of every random number.
+    pub seed: Option<u64>,
+    /// Steps of a rollout.
+    pub horizon: Option<usize>,
+    /// The weight of the last reward.
+    pub discount_q: Option<f64>,
+    /// The return from which the problem counts as solved, or "none".
+    pub success: Option<OrWord<f64>>,
+    /// State variables.
+    #[serde(default, rename = "state")]
+    pub states: Vec<WrittenState>,
+    /// Actions.
+    #[serde(default, rename = "action")]
+    pub actions: Vec<WrittenAction>,
+    /// How transitions are generated.
+    #[serde(default)]
+    pub data: WrittenData,
+    /// How the world model is trained.
+    #[serde(default)]
+    pub world: WrittenWorld,
+    /// The form of the policy.
+    #[serde(default)]
+    pub policy: WrittenPolicy,
+    /// The swarm.
+    #[serde(default)]
+    pub search: WrittenSearch,
+    /// The evaluation on the plant.
+    #[serde(default)]
+    pub evaluation: WrittenEvaluation,
+}
+
+/// A state variable as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenState {
+    /// Its name, which is also its column's.
+    pub name: String,
+    /// Its unit.
+    pub unit: Option<String>,
+    /// Whether it is an angle in radians.
+    pub angle: Option<bool>,
+    /// Where rollouts start.
+    pub start: Option<[f64; 2]>,
+    /// Where generated episodes start.
+    pub data_start: Option<[f64; 2]>,
+    /// Bounds of a rule's centre, or "data".
+    pub centre: Option<OrWord<[f64; 2]>>,
+    /// Bounds of a rule's width, or "data".
+    pub width: Option<OrWord<[f64; 2]>>,
+}
+
+/// An action as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenAction {
+    /// Its name, which is also its column's.
+    pub name: String,
+    /// Its unit.
+    pub unit: Option<String>,
+    /// The lowest and the highest value.
+    pub limits: Option<[f64; 2]>,
+}
+
+/// `[data]` as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenData {
+    /// How many transitions.
+    pub samples: Option<usize>,
+    /// Steps of an episode.
+    pub episode_length: Option<usize>,
+}
+
+/// `[world]` as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenWorld {
+    /// Hidden layers, or "auto".
+    pub layers: Option<Layers>,
+    /// Neurons in a hidden layer.
+    pub neurons: Option<usize>,
+    /// The trainer's name.
+    pub trainer: Option<String>,
+    /// Iterations of the trainer.
+    pub epochs: Option<usize>,
+    /// Networks tried for each variable and depth.
+    pub restarts: Option<usize>,
+}
+
+/// `[policy]` as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenPolicy {
+    /// Rules for each action.
+    pub rules: Option<usize>,
+    /// Whether half of the rules mirror the others.
+    pub mirrored: Option<bool>,
+    /// Bounds of α.
+    pub alpha: Option<[f64; 2]>,
+}
+
+/// `[search]` as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenSearch {
+    /// Particles of the swarm.
+    pub particles: Option<usize>,
+    /// Iterations of the swarm.
+    pub iterations: Option<usize>,
+    /// Neighbours on each side.
+    pub ring: Option<usize>,
+    /// w
+    pub inertia: Option<f64>,
+    /// c₁
+    pub cognitive: Option<f64>,
+    /// c₂
+    pub social: Option<f64>,
+    /// The largest velocity.
+    pub velocity_limit: Option<f64>,
+    /// Start states of the fitness.
+    pub start_states: Option<usize>,
+    /// Iterations without improvement that end the search, or "none".
+    pub patience: Option<OrWord<usize>>,
+}
+
+/// `[evaluation]` as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenEvaluation {
+    /// Start states of the evaluation.
+    pub start_states: Option<usize>,
 }
 
 /// The names of the built-in problems.
+///
+/// ```
+/// assert!(fpsrl::problem::benchmark_names().contains(&"cart-pole-swing-up".to_owned()));
+/// ```
 pub fn benchmark_names() -> Vec<String> {
-    Vec::new()
+    benchmarks::KINDS.iter().map(|&kind| benchmarks::name(kind).to_owned()).collect()
+}
+
+/// The built-in plant of a name.
+pub(super) fn plant_of(name: &str, kind_of_name: &'static str) -> Result<PlantKind> {
+    benchmarks::from_name(name).ok_or_else(|| Error::UnknownName {
+        kind: kind_of_name,
+        name: name.to_owned(),
+        known: benchmark_names(),
+    })
+}
+
+impl WrittenProblem {
+    /// A built-in benchmark, with all its defaults.
+    pub fn benchmark(name: &str) -> Result<Self> {
+        plant_of(name, "built-in problem")?;
+        Ok(Self { name: Some(name.to_owned()), plant: Some(name.to_owned()), ..Self::default() })
+    }
+
+    /// Reads a problem file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            Error::Malformed {
+                path: path.to_owned(),
+                line: Some(1 + valid.iter().filter(|&&byte| byte == b'\n').count() as u64),
+                column: None,
+                problem: "this is not text in UTF-8".into(),
+                hint: "a problem file is TOML: see the file that `fpsrl generate mountain-car` writes".into(),
+            }
+        })?;
+        Self::parse(&text, path)
+    }
+
+    /// Understands the text of a problem file; `path` is named in messages.
+    ///
+    /// ```
+    /// use fpsrl::problem::WrittenProblem;
+    /// let error = WrittenProblem::parse("horizn = 3", "problem.toml".as_ref()).unwrap_err();
+    /// assert!(error.to_string().starts_with("problem.toml, line 1, column `1`"));
+    /// assert!(error.hint().unwrap().contains("`horizon`"));
+    /// ```
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        // A newer file may hold keys that this version does not know: its version is what is wrong with it.
+        let table: toml::Table = toml::from_str(text).map_err(|error| malformed(text, path, &error))?;
+        if let Some(found) = table.get("format").and_then(toml::Value::as_integer)
+            && let Ok(found) = u64::try_from(found)
+            && found > FORMAT
+        {
+            return Err(Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT });
+        }
+        let mut written: Self = toml::from_str(text).map_err(|error| malformed(text, path, &error))?;
+        if written.name.is_none() {
+            written.name = match &written.plant {
+                Some(plant) => Some(plant.clone()),
+                None => path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
+            };
+        }
+        Ok(written)
+    }
+}
+
+/// What the TOML reader says, with the place and the nearest key.
+fn malformed(text: &str, path: &Path, error: &toml::de::Error) -> Error {
+    let message = error.message().trim();
+    let start = error.span().map(|span| span.start.min(text.len()));
+    let before = start.and_then(|start| text.get(..start));
+    // The reader words it as: unknown field `a`, expected one of `b`, `c`
+    let quoted: Vec<String> = message.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let (problem, hint) = match quoted.split_first() {
+        Some((name, known)) if message.starts_with("unknown field") => (
+            format!("there is no key called `{name}` here"),
+            match nearest(name, known) {
+                Some(near) => format!("did you mean `{near}`? known here: {}", known.join(", ")),
+                None => format!("known here: {}", known.join(", ")),
+            },
+        ),
+        Some((name, _)) if message.starts_with("missing field") => {
+            (format!("the key `{name}` is missing here"), format!("add `{name} = …`"))
+        }
+        _ => (
+            message.replace('\n', "; "),
+            "correct the file; a complete one is what `fpsrl generate mountain-car` writes".to_owned(),
+        ),
+    };
+    Error::Malformed {
+        path: path.to_owned(),
+        line: before.map(|before| 1 + before.matches('\n').count() as u64),
+        column: before.map(|before| (1 + before.chars().rev().take_while(|&c| c != '\n').count()).to_string()),
+        problem,
+        hint,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> (String, String) {
+        let error = WrittenProblem::parse(text, "p.toml".as_ref()).unwrap_err();
+        assert!(error.is_users());
+        (error.to_string(), error.hint().unwrap_or_default())
+    }
+
+    #[test]
+    fn a_file_needs_to_say_only_what_differs() {
+        let written = WrittenProblem::parse("plant = \"mountain-car\"\n[search]\nparticles = 50\n", "p.toml".as_ref());
+        let problem = written.unwrap().check().unwrap();
+        assert_eq!(problem.name, "mountain-car");
+        assert_eq!(problem.search.particles, 50);
+        assert_eq!(problem.horizon, 200);
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_place_and_the_nearest_key() {
+        let (message, hint) = refused("seed = 1\n[search]\n  partcles = 3\n");
+        assert_eq!(message, "p.toml, line 3, column `3`: there is no key called `partcles` here");
+        assert!(hint.starts_with("did you mean `particles`?"), "{hint}");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_named_with_its_place() {
+        let (message, _) = refused("[search]\nparticles = \"many\"\n");
+        assert!(message.starts_with("p.toml, line 2, column `13`: "), "{message}");
+        let (message, _) = refused("[search]\nparticles = -3\n");
+        assert!(message.contains("-3"), "{message}");
+        let (message, _) = refused("[[state]]\nname = \"x\"\ncentre = \"dta\"\n");
+        assert!(message.contains("line 3"), "{message}");
+        let (message, _) = refused("[world]\nlayers = 4.5\n");
+        assert!(message.contains("\"auto\""), "{message}");
+        let (message, _) = refused("[[state]]\nname = \"x\"\nstart = [1.0]\n");
+        assert!(message.contains("line 3"), "{message}");
+    }
+
+    #[test]
+    fn broken_toml_is_named_with_its_place() {
+        let (message, hint) = refused("seed = 1\nhorizon = = 3\n");
+        assert!(message.starts_with("p.toml, line 2"), "{message}");
+        assert!(!hint.is_empty());
+    }
+
+    #[test]
+    fn a_state_without_a_name_is_refused() {
+        let (message, _) = refused("[[state]]\nunit = \"m\"\n");
+        assert!(message.contains("`name` is missing"), "{message}");
+    }
+
+    #[test]
+    fn a_newer_format_is_refused_before_its_unknown_keys_are() {
+        let (message, hint) = refused("format = 2\nfuture = true\n");
+        assert_eq!(message, "p.toml has format version 2, and this fpsrl reads up to version 1");
+        assert!(hint.contains("newer"));
+    }
+
+    #[test]
+    fn an_unknown_benchmark_is_answered_with_the_nearest() {
+        let error = WrittenProblem::benchmark("cart-pole-swingup").unwrap_err();
+        assert!(error.hint().unwrap().contains("did you mean `cart-pole-swing-up`?"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,200}", bytes in proptest::collection::vec(0u8..128, 0..100)) {
+            let _ = WrittenProblem::parse(&text, "p.toml".as_ref()).and_then(WrittenProblem::check);
+            let text = String::from_utf8(bytes).unwrap();
+            let _ = WrittenProblem::parse(&text, "p.toml".as_ref()).and_then(WrittenProblem::check);
+        }
+
+        #[test]
+        fn no_damaged_file_makes_it_panic(at in 0usize..3000, byte in 0u8..128) {
+            let mut text = super::super::Problem::benchmark("cart-pole-swing-up").unwrap().to_toml().into_bytes();
+            let at = at % text.len();
+            if text[at].is_ascii() {
+                text[at] = byte;
+            }
+            let text = String::from_utf8(text).unwrap();
+            let _ = WrittenProblem::parse(&text, "p.toml".as_ref()).and_then(WrittenProblem::check);
+        }
+    }
 }

@@ -1,5 +1,9 @@
-//! Blocks of lanes through policy and world; returns.
+//! Blocks of lanes through policy and world; discounted returns (equations 5 and 6 of the paper).
 
+mod fitness;
 mod lanes;
+mod start;
 
+pub use fitness::{Fitness, FitnessFunction, Workspace};
 pub use lanes::{Columns, Lanes, PADDING};
+pub use start::StartStates;

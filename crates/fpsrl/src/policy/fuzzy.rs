@@ -1,0 +1,267 @@
+//! A fuzzy policy in f64, as it stands in `policy.json` and as it is explained to people.
+
+use serde::{Deserialize, Serialize};
+
+/// The most rules that an action may have; the lane kernel keeps all activations at hand.
+pub const MOST_RULES: usize = 64;
+
+/// A named quantity with its unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantity {
+    /// Its name.
+    pub name: String,
+    /// Its unit; may be empty.
+    pub unit: String,
+}
+
+/// One rule: IF the state is around the centre THEN the output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// c: where the rule is fully active, one number for each state variable.
+    pub centre: Vec<f64>,
+    /// σ: how far around the centre it reaches.
+    pub width: Vec<f64>,
+    /// o: what the rule wants, from -1 (the action's lower limit) to 1 (its upper one).
+    pub output: f64,
+}
+
+/// The rule base of one action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ActionRules {
+    /// The action's name.
+    pub name: String,
+    /// The action's unit; may be empty.
+    pub unit: String,
+    /// The lowest and the highest value.
+    pub limits: [f64; 2],
+    /// α: the slope before the hyperbolic tangent.
+    pub alpha: f64,
+    /// The rules; in a mirrored policy the second half mirrors the first.
+    pub rules: Vec<Rule>,
+}
+
+/// A fuzzy policy.
+///
+/// ```
+/// use fpsrl::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
+/// let rule = |velocity: f64| Rule { centre: vec![0.0, velocity], width: vec![1.0, 0.5], output: velocity };
+/// let policy = FuzzyPolicy {
+///     states: ["position", "velocity"].map(|name| Quantity { name: name.into(), unit: String::new() }).to_vec(),
+///     mirrored: true,
+///     actions: vec![ActionRules {
+///         name: "force".into(),
+///         unit: "N".into(),
+///         limits: [-2.0, 2.0],
+///         alpha: 3.0,
+///         rules: vec![rule(1.0), rule(-1.0)],
+///     }],
+/// };
+/// let action = policy.act(&[0.2, 0.7]);
+/// assert!(action[0] > 1.9 && action[0] <= 2.0);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FuzzyPolicy {
+    /// The state variables, in the order of the rules' centres.
+    pub states: Vec<Quantity>,
+    /// Whether the second half of the rules mirrors the first.
+    pub mirrored: bool,
+    /// A rule base for each action.
+    pub actions: Vec<ActionRules>,
+}
+
+impl Rule {
+    /// -½ Σ ((c - s) / σ)², the logarithm of the membership (equation 2).
+    pub fn log_membership(&self, state: &[f64]) -> f64 {
+        let sum: f64 = self
+            .centre
+            .iter()
+            .zip(&self.width)
+            .zip(state)
+            .map(|((centre, width), value)| ((centre - value) / width).powi(2))
+            .sum();
+        // Finite states may be so far away that the square is not; any rule is as good as another then.
+        (-0.5 * sum).max(-f64::MAX / 4.0)
+    }
+
+    /// The rule at the opposite state with the opposite output.
+    pub fn mirror(&self) -> Self {
+        Self {
+            centre: self.centre.iter().map(|centre| -centre).collect(),
+            width: self.width.clone(),
+            output: -self.output,
+        }
+    }
+}
+
+impl ActionRules {
+    /// The action in a state (equation 4), scaled to the limits.
+    ///
+    /// Memberships are divided by the largest one, which cancels in the mean. So the rule that is nearest keeps
+    /// its voice however far away the state is, where the plain formula would divide 0 by 0.
+    pub fn act(&self, state: &[f64]) -> f64 {
+        let logs: Vec<f64> = self.rules.iter().map(|rule| rule.log_membership(state)).collect();
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (mut weighted, mut total) = (0.0, 0.0);
+        for (log, rule) in logs.iter().zip(&self.rules) {
+            let membership = (log - largest).exp();
+            weighted += membership * rule.output;
+            total += membership;
+        }
+        let [low, high] = self.limits;
+        0.5 * (low + high) + 0.5 * (high - low) * (self.alpha * weighted / total).tanh()
+    }
+}
+
+impl FuzzyPolicy {
+    /// The actions in a state.
+    pub fn act(&self, state: &[f64]) -> Vec<f64> {
+        self.actions.iter().map(|action| action.act(state)).collect()
+    }
+
+    /// What is wrong with a policy that was read from a file, if anything is.
+    pub fn fault(&self) -> Option<String> {
+        if self.states.is_empty() || self.actions.is_empty() {
+            return Some("a policy needs at least one state variable and one action".into());
+        }
+        for action in &self.actions {
+            let name = &action.name;
+            if action.rules.is_empty() || action.rules.len() > MOST_RULES {
+                return Some(format!("`{name}` has {} rules; it needs 1 to {MOST_RULES}", action.rules.len()));
+            }
+            if !(action.limits[0] < action.limits[1] && action.limits.iter().all(|limit| limit.is_finite())) {
+                return Some(format!("the limits of `{name}` are not a range of finite numbers"));
+            }
+            if !action.alpha.is_finite() {
+                return Some(format!("alpha of `{name}` is not a finite number"));
+            }
+            for (index, rule) in action.rules.iter().enumerate() {
+                let number = index + 1;
+                if rule.centre.len() != self.states.len() || rule.width.len() != self.states.len() {
+                    return Some(format!("rule {number} of `{name}` does not have one centre and one width a state"));
+                }
+                if !rule.centre.iter().chain([&rule.output]).all(|value| value.is_finite()) {
+                    return Some(format!("rule {number} of `{name}` holds a number that is not finite"));
+                }
+                if !rule.width.iter().all(|width| width.is_finite() && *width > 0.0) {
+                    return Some(format!("rule {number} of `{name}` has a width that is not above zero"));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A random policy with `actions` rule bases over `states` variables.
+    pub(crate) fn any_policy() -> impl Strategy<Value = FuzzyPolicy> {
+        (1usize..6, 1usize..4, 1usize..9).prop_flat_map(|(states, actions, rules)| {
+            let rule = (
+                prop::collection::vec(-3.0..3.0f64, states),
+                prop::collection::vec(0.1..4.0f64, states),
+                -1.0..1.0f64,
+            )
+                .prop_map(|(centre, width, output)| Rule { centre, width, output });
+            let base = (-5.0..0.0f64, 0.1..5.0f64, 0.0..30.0f64, prop::collection::vec(rule, rules)).prop_map(
+                |(low, span, alpha, rules)| ActionRules {
+                    name: "a".into(),
+                    unit: String::new(),
+                    limits: [low, low + span],
+                    alpha,
+                    rules,
+                },
+            );
+            prop::collection::vec(base, actions).prop_map(move |actions| FuzzyPolicy {
+                states: vec![Quantity { name: "s".into(), unit: String::new() }; states],
+                mirrored: false,
+                actions,
+            })
+        })
+    }
+
+    /// Equations 2 and 4 of the paper, written down as they stand there.
+    fn transcription(rules: &ActionRules, state: &[f64]) -> f64 {
+        let mut numerator = 0.0;
+        let mut denominator = 0.0;
+        for rule in &rules.rules {
+            let mut membership = 1.0;
+            for j in 0..state.len() {
+                membership *= (-(rule.centre[j] - state[j]).powi(2) / (2.0 * rule.width[j].powi(2))).exp();
+            }
+            numerator += membership * rule.output;
+            denominator += membership;
+        }
+        let unit = (rules.alpha * numerator / denominator).tanh();
+        rules.limits[0] + (unit + 1.0) / 2.0 * (rules.limits[1] - rules.limits[0])
+    }
+
+    proptest! {
+        #[test]
+        fn the_policy_is_the_papers_equations(policy in any_policy(), unit in prop::collection::vec(-1.0..1.0f64, 6)) {
+            // Near enough that the plain formula does not underflow.
+            let state: Vec<f64> = unit[..policy.states.len()].to_vec();
+            for (rules, action) in policy.actions.iter().zip(policy.act(&state)) {
+                let expected = transcription(rules, &state);
+                if expected.is_finite() {
+                    prop_assert!((action - expected).abs() < 1e-9, "{action} {expected}");
+                }
+            }
+        }
+
+        #[test]
+        fn the_action_is_finite_and_within_its_limits_in_every_finite_state(
+            policy in any_policy(), state in prop::collection::vec(prop::num::f64::NORMAL, 6)
+        ) {
+            let actions = policy.act(&state[..policy.states.len()]);
+            for (rules, action) in policy.actions.iter().zip(actions) {
+                prop_assert!(action >= rules.limits[0] - 1e-9 && action <= rules.limits[1] + 1e-9, "{action}");
+            }
+        }
+    }
+
+    #[test]
+    fn far_from_every_centre_the_nearest_rule_decides() {
+        let rule = |centre: f64, output: f64| Rule { centre: vec![centre], width: vec![1.0], output };
+        let rules = ActionRules {
+            name: "a".into(),
+            unit: String::new(),
+            limits: [-1.0, 1.0],
+            alpha: 1.0,
+            rules: vec![rule(-1.0, -1.0), rule(1.0, 1.0)],
+        };
+        assert!((rules.act(&[1e6]) - 1f64.tanh()).abs() < 1e-12);
+        assert!((rules.act(&[-1e6]) + 1f64.tanh()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_broken_policy_is_described() {
+        let good = FuzzyPolicy {
+            states: vec![Quantity { name: "s".into(), unit: String::new() }],
+            mirrored: false,
+            actions: vec![ActionRules {
+                name: "a".into(),
+                unit: String::new(),
+                limits: [-1.0, 1.0],
+                alpha: 1.0,
+                rules: vec![Rule { centre: vec![0.0], width: vec![1.0], output: 0.0 }],
+            }],
+        };
+        assert_eq!(good.fault(), None);
+        let mut bad = good.clone();
+        bad.actions[0].rules[0].width[0] = 0.0;
+        assert!(bad.fault().unwrap().contains("width"));
+        let mut bad = good.clone();
+        bad.actions[0].rules.clear();
+        assert!(bad.fault().unwrap().contains("0 rules"));
+        let mut bad = good;
+        bad.actions[0].rules[0].centre.push(1.0);
+        assert!(bad.fault().unwrap().contains("one centre"));
+    }
+}

@@ -1,0 +1,163 @@
+//! The space that a swarm searches: rule parameters as a flat vector with bounds (equation 3 of the paper).
+//!
+//! The vector holds, action by action, the centres, widths and output of each rule and the action's α. Of mirrored
+//! rules only one half is in the vector; the other half follows from it.
+
+use super::{ActionRules, FuzzyPolicy, Quantity, Rule};
+use crate::data::Transitions;
+use crate::problem::Problem;
+
+/// The share of the data on either side that does not count for the bounds of centres.
+const TAIL: f64 = 0.005;
+
+/// The parameters of a fuzzy policy with their bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleSpace {
+    template: FuzzyPolicy,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl RuleSpace {
+    /// The space of a problem's policies. Bounds that the problem leaves open come from the data: centres lie between
+    /// the quantiles at ½ % and 99½ % of each variable, widths between 0.05 and 2 times that range.
+    pub fn new(problem: &Problem, transitions: &Transitions) -> Self {
+        let limits: Vec<([f64; 2], [f64; 2])> = problem
+            .states
+            .iter()
+            .enumerate()
+            .map(|(variable, state)| {
+                let centre = state.centre.unwrap_or_else(|| {
+                    let range = robust_range(&transitions.states[variable]);
+                    if problem.policy.mirrored { symmetric(range) } else { range }
+                });
+                let span = centre[1] - centre[0];
+                (centre, state.width.unwrap_or([0.05 * span, 2.0 * span]))
+            })
+            .collect();
+        let searched = if problem.policy.mirrored { problem.policy.rules / 2 } else { problem.policy.rules };
+        let (mut low, mut high) = (Vec::new(), Vec::new());
+        for _ in &problem.actions {
+            for _ in 0..searched {
+                let bounds = limits.iter().map(|(centre, _)| *centre).chain(limits.iter().map(|(_, width)| *width));
+                for [from, to] in bounds.chain([[-1.0, 1.0]]) {
+                    low.push(from);
+                    high.push(to);
+                }
+            }
+            low.push(problem.policy.alpha[0]);
+            high.push(problem.policy.alpha[1]);
+        }
+        let blank = Rule { centre: vec![0.0; limits.len()], width: vec![1.0; limits.len()], output: 0.0 };
+        let template = FuzzyPolicy {
+            states: problem
+                .states
+                .iter()
+                .map(|state| Quantity { name: state.name.clone(), unit: state.unit.clone() })
+                .collect(),
+            mirrored: problem.policy.mirrored,
+            actions: problem
+                .actions
+                .iter()
+                .map(|action| ActionRules {
+                    name: action.name.clone(),
+                    unit: action.unit.clone(),
+                    limits: action.limits,
+                    alpha: 1.0,
+                    rules: vec![blank.clone(); problem.policy.rules],
+                })
+                .collect(),
+        };
+        Self { template, low, high }
+    }
+
+    /// The lowest value of each parameter.
+    pub fn low(&self) -> &[f64] {
+        &self.low
+    }
+
+    /// The highest value of each parameter.
+    pub fn high(&self) -> &[f64] {
+        &self.high
+    }
+
+    /// A policy of this space to be filled by [`RuleSpace::decode_into`].
+    pub fn blank(&self) -> FuzzyPolicy {
+        self.template.clone()
+    }
+
+    /// The policy at a position of the space.
+    pub fn decode(&self, position: &[f64]) -> FuzzyPolicy {
+        let mut policy = self.blank();
+        self.decode_into(position, &mut policy);
+        policy
+    }
+
+    /// Writes the policy at a position over another policy of this space, without allocating.
+    pub fn decode_into(&self, position: &[f64], policy: &mut FuzzyPolicy) {
+        let states = policy.states.len();
+        let mirrored = policy.mirrored;
+        let mut rest = position;
+        for action in &mut policy.actions {
+            let searched = if mirrored { action.rules.len() / 2 } else { action.rules.len() };
+            let (first, second) = action.rules.split_at_mut(searched);
+            for (index, rule) in first.iter_mut().enumerate() {
+                let (numbers, after) = rest.split_at(2 * states + 1);
+                rest = after;
+                rule.centre.copy_from_slice(&numbers[..states]);
+                rule.width.copy_from_slice(&numbers[states..2 * states]);
+                rule.output = numbers[2 * states];
+                if let Some(mirror) = second.get_mut(index) {
+                    for (to, from) in mirror.centre.iter_mut().zip(&rule.centre) {
+                        *to = -from;
+                    }
+                    mirror.width.copy_from_slice(&rule.width);
+                    mirror.output = -rule.output;
+                }
+            }
+            action.alpha = rest[0];
+            rest = &rest[1..];
+        }
+    }
+}
+
+/// The range between two outer quantiles; never empty.
+fn robust_range(values: &[f64]) -> [f64; 2] {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+    let [low, high] = [at(TAIL), at(1.0 - TAIL)];
+    if high > low {
+        [low, high]
+    } else {
+        // A variable that never moves: any centre does.
+        let margin = low.abs().max(1.0);
+        [low - margin, high + margin]
+    }
+}
+
+/// The smallest range around 0 that holds a range.
+fn symmetric([low, high]: [f64; 2]) -> [f64; 2] {
+    let largest = low.abs().max(high.abs());
+    [-largest, largest]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outliers_do_not_move_the_bounds() {
+        let mut values: Vec<f64> = (0..1_000).map(|index| f64::from(index) / 999.0).collect();
+        values[0] = -1e9;
+        values[999] = 1e9;
+        let [low, high] = robust_range(&values);
+        assert!((0.0..0.01).contains(&low) && (0.99..1.0).contains(&high));
+    }
+
+    #[test]
+    fn a_constant_variable_still_has_a_range() {
+        assert_eq!(robust_range(&[5.0; 10]), [0.0, 10.0]);
+        assert_eq!(robust_range(&[0.0; 10]), [-1.0, 1.0]);
+    }
+}

@@ -1,0 +1,213 @@
+//! The complete problem as text: every setting with its value and what it means.
+
+use std::fmt::Write;
+
+use super::check::TRAINERS;
+use super::{FORMAT, Problem, benchmarks};
+use crate::world::training::Depth;
+
+impl Problem {
+    /// The complete problem file: each default is written out, and the file reads back to this very problem.
+    ///
+    /// ```
+    /// use fpsrl::problem::{Problem, WrittenProblem};
+    /// let problem = Problem::benchmark("mountain-car")?;
+    /// let text = problem.to_toml();
+    /// assert!(text.contains("horizon = 200"));
+    /// assert_eq!(WrittenProblem::parse(&text, "problem.toml".as_ref())?.check()?, problem);
+    /// # Ok::<(), fpsrl::Error>(())
+    /// ```
+    pub fn to_toml(&self) -> String {
+        let mut file = File(String::new());
+        file.line(&format!(
+            "# A problem of fpsrl {}, complete: each default is written out.",
+            env!("CARGO_PKG_VERSION")
+        ));
+        file.key("format", FORMAT, "version of this file's layout");
+        file.key("name", quoted(&self.name), "the run directory is called after it");
+        if let Some(plant) = self.plant {
+            file.key("plant", quoted(benchmarks::name(plant)), "the built-in plant that makes and judges");
+        }
+        file.key("seed", self.seed, "every random number comes from it");
+        file.key("horizon", self.horizon, "T, steps of a rollout");
+        file.key("discount_q", number(self.discount_q), "weight of the last reward: gamma = q^(1/(T-1))");
+        file.key("success", self.success.map_or("\"none\"".into(), number), "the return that solves it, or \"none\"");
+
+        for state in &self.states {
+            file.section("[[state]]");
+            file.key("name", quoted(&state.name), "also the name of its column");
+            file.key("unit", quoted(&state.unit), "for people");
+            file.key("angle", state.angle, "radians, taken modulo 2 pi");
+            file.key("start", range(state.start), "where rollouts of the search and the evaluation start");
+            file.key("data_start", range(state.data_start), "where generated episodes start");
+            file.key("centre", or_data(state.centre), "bounds of a rule's centre, or \"data\"");
+            file.key("width", or_data(state.width), "bounds of a rule's width, or \"data\"");
+        }
+        for action in &self.actions {
+            file.section("[[action]]");
+            file.key("name", quoted(&action.name), "also the name of its column");
+            file.key("unit", quoted(&action.unit), "for people");
+            file.key("limits", range(action.limits), "the lowest and the highest value");
+        }
+
+        file.section("[data]");
+        file.key("samples", self.data.samples, "transitions to generate");
+        file.key("episode_length", self.data.episode_length, "steps of an episode");
+
+        file.section("[world]");
+        let layers = match self.world.layers {
+            Depth::Auto => "\"auto\"".to_owned(),
+            Depth::Layers(count) => count.to_string(),
+        };
+        file.key("layers", layers, "hidden layers: 1, 2, 3, or \"auto\" for the best of them for each variable");
+        file.key("neurons", self.world.neurons, "in each hidden layer");
+        let trainer = TRAINERS.iter().find(|(_, trainer)| *trainer == self.world.trainer);
+        let known = TRAINERS.map(|(name, _)| quoted(name)).join(", ");
+        file.key("trainer", quoted(trainer.map_or("", |(name, _)| name)), &format!("one of {known}"));
+        file.key("epochs", self.world.epochs, "iterations of the trainer, at most");
+        file.key("restarts", self.world.restarts, "networks tried for each variable and depth");
+
+        file.section("[policy]");
+        file.key("rules", self.policy.rules, "for each action, mirrored ones counted");
+        file.key("mirrored", self.policy.mirrored, "half of the rules mirror the others, for symmetric plants");
+        file.key("alpha", range(self.policy.alpha), "bounds of the slope before the hyperbolic tangent");
+
+        file.section("[search]");
+        let search = &self.search;
+        file.key("particles", search.particles, "of the swarm");
+        file.key("iterations", search.iterations, "of the swarm");
+        file.key("ring", search.ring, "neighbours on each side of a particle");
+        file.key("inertia", number(search.inertia), "w, how much of its velocity a particle keeps");
+        file.key("cognitive", number(search.cognitive), "c1, the pull of a particle's own best");
+        file.key("social", number(search.social), "c2, the pull of its neighbourhood's best");
+        file.key("velocity_limit", number(search.velocity_limit), "as a fraction of each parameter's range");
+        file.key("start_states", search.start_states, "that a policy is scored from");
+        let patience = search.patience.map_or("\"none\"".into(), |patience| patience.to_string());
+        file.key("patience", patience, "iterations without improvement that end the search, or \"none\"");
+
+        file.section("[evaluation]");
+        file.key("start_states", self.evaluation.start_states, "that the policy is tested from, never seen before");
+        file.0
+    }
+}
+
+struct File(String);
+
+impl File {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line);
+        self.0.push('\n');
+    }
+
+    fn section(&mut self, header: &str) {
+        self.0.push('\n');
+        self.line(header);
+    }
+
+    fn key(&mut self, key: &str, value: impl std::fmt::Display, comment: &str) {
+        let setting = format!("{key} = {value}");
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{setting:<36} # {comment}");
+    }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// The shortest digits that read back to the same number.
+fn number(value: f64) -> String {
+    format!("{value:?}")
+}
+
+fn range([low, high]: [f64; 2]) -> String {
+    format!("[{low:?}, {high:?}]")
+}
+
+fn or_data(bounds: Option<[f64; 2]>) -> String {
+    bounds.map_or("\"data\"".to_owned(), range)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::problem::{ActionVariable, Problem, StateVariable, WrittenProblem, benchmark_names};
+    use crate::world::training::{Depth, Trainer};
+
+    fn read_back(problem: &Problem) -> Problem {
+        let text = problem.to_toml();
+        WrittenProblem::parse(&text, "problem.toml".as_ref()).and_then(WrittenProblem::check).unwrap_or_else(|error| {
+            panic!("{error}\n{text}");
+        })
+    }
+
+    #[test]
+    fn every_benchmark_reads_back_to_itself() {
+        for name in benchmark_names() {
+            let problem = Problem::benchmark(&name).unwrap();
+            assert_eq!(read_back(&problem), problem);
+        }
+    }
+
+    #[test]
+    fn each_key_is_written_with_a_comment() {
+        for line in Problem::benchmark("cart-pole-swing-up").unwrap().to_toml().lines() {
+            assert!(line.is_empty() || line.starts_with(['[', '#']) || line.contains(" # "), "{line}");
+        }
+    }
+
+    prop_compose! {
+        fn bounds()(low in -1e6..1e6f64, extent in 1e-3..1e6f64) -> [f64; 2] { [low, low + extent] }
+    }
+
+    prop_compose! {
+        fn own_problem()(
+            name in "[a-zA-Z0-9_-]{1,12}",
+            (seed, horizon, discount_q, success) in
+                (0..=i64::MAX as u64, 2usize..100_000, 1e-9..=1.0f64, proptest::option::of(-1e9..1e9f64)),
+            states in proptest::collection::vec(
+                ("[a-z][a-z0-9 _'\\\\°#=\\[\\]]{0,8}[a-z]", "\\PC{0,6}", any::<bool>(), bounds(), bounds(),
+                 proptest::option::of(bounds()), proptest::option::of((1e-6..1.0f64, 1.0..50.0f64))), 1..4),
+            limits in bounds(),
+            (samples, length, layers, trainer) in (1_000usize..1_000_000, 1usize..1_000, 0usize..4, 0usize..3),
+            (rules, alpha, particles, iterations) in (1usize..20, bounds(), 2usize..1_000, 1usize..5_000),
+            (inertia, cognitive, social, limit) in (0.0..1.0f64, 0.0..3.0f64, 0.0..3.0f64, 1e-6..=1.0f64),
+            (start_states, patience, tests) in (1usize..1_000, proptest::option::of(1usize..100), 1usize..2_000),
+        ) -> Problem {
+            let mut problem = Problem::benchmark("mountain-car").unwrap();
+            problem.name = name;
+            problem.plant = None;
+            (problem.seed, problem.horizon, problem.discount_q, problem.success) = (seed, horizon, discount_q, success);
+            problem.states = states.into_iter().enumerate().map(
+                |(index, (name, unit, angle, start, data_start, centre, width))| StateVariable {
+                    name: format!("{name}{index}"), unit, angle, start, data_start, centre,
+                    width: width.map(|(low, high)| [low, high]),
+                }).collect();
+            problem.actions = vec![ActionVariable { name: "A".into(), unit: "\"%\"".into(), limits }];
+            problem.data.samples = samples;
+            problem.data.episode_length = length;
+            problem.world.layers = if layers == 0 { Depth::Auto } else { Depth::Layers(layers) };
+            problem.world.trainer = [Trainer::LevenbergMarquardt, Trainer::VarioEta, Trainer::Adam][trainer];
+            problem.policy.rules = rules;
+            problem.policy.alpha = alpha;
+            problem.search.particles = particles;
+            problem.search.iterations = iterations;
+            problem.search.inertia = inertia;
+            problem.search.cognitive = cognitive;
+            problem.search.social = social;
+            problem.search.velocity_limit = limit;
+            problem.search.start_states = start_states;
+            problem.search.patience = patience;
+            problem.evaluation.start_states = tests;
+            problem
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_problem_reads_back_to_itself(problem in own_problem()) {
+            prop_assert_eq!(read_back(&problem), problem);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Values of the problem file that are a number or a word: `centre = "data"`, `patience = "none"`, `layers = "auto"`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+/// A value, or a word ("data" or "none") that says there is none.
+///
+/// The word exists so that a file can switch a benchmark's default off, and so that a complete file can say it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OrWord<T> {
+    /// The word.
+    Word,
+    /// The value.
+    Value(T),
+}
+
+impl<T> OrWord<T> {
+    /// The value, if it is not the word.
+    pub fn value(self) -> Option<T> {
+        match self {
+            OrWord::Word => None,
+            OrWord::Value(value) => Some(value),
+        }
+    }
+}
+
+/// What may stand in the place of a word.
+trait Alternative: Sized {
+    const WORD: &'static str;
+    const EXPECTING: &'static str;
+    fn from_number(_number: f64) -> Option<Self> {
+        None
+    }
+    fn from_count(_count: u64) -> Option<Self> {
+        None
+    }
+    fn from_pair(_pair: [f64; 2]) -> Option<Self> {
+        None
+    }
+}
+
+impl Alternative for f64 {
+    const WORD: &'static str = "none";
+    const EXPECTING: &'static str = "a number or \"none\"";
+    fn from_number(number: f64) -> Option<Self> {
+        Some(number)
+    }
+    fn from_count(count: u64) -> Option<Self> {
+        Some(count as f64)
+    }
+}
+
+impl Alternative for usize {
+    const WORD: &'static str = "none";
+    const EXPECTING: &'static str = "a whole number or \"none\"";
+    fn from_count(count: u64) -> Option<Self> {
+        usize::try_from(count).ok()
+    }
+}
+
+impl Alternative for [f64; 2] {
+    const WORD: &'static str = "data";
+    const EXPECTING: &'static str = "two numbers [low, high] or \"data\"";
+    fn from_pair(pair: [f64; 2]) -> Option<Self> {
+        Some(pair)
+    }
+}
+
+struct OrWordVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Alternative> Visitor<'de> for OrWordVisitor<T> {
+    type Value = OrWord<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str(T::EXPECTING)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        match text == T::WORD {
+            true => Ok(OrWord::Word),
+            false => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+        }
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        let value = T::from_number(number);
+        value.map(OrWord::Value).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        let value = match u64::try_from(number) {
+            Ok(count) => T::from_count(count),
+            Err(_) => T::from_number(number as f64),
+        };
+        value.map(OrWord::Value).ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+        let value = T::from_count(number);
+        value.map(OrWord::Value).ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<Self::Value, A::Error> {
+        let pair = <[f64; 2]>::deserialize(de::value::SeqAccessDeserializer::new(sequence))?;
+        T::from_pair(pair).map(OrWord::Value).ok_or_else(|| de::Error::invalid_type(de::Unexpected::Seq, &self))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
+        Err(de::Error::invalid_type(de::Unexpected::Map, &self))
+    }
+}
+
+impl<'de, T: Alternative> Deserialize<'de> for OrWord<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OrWordVisitor(PhantomData))
+    }
+}
+
+/// Hidden layers: a number, or "auto".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layers {
+    /// All depths are tried.
+    Auto,
+    /// So many.
+    Count(u64),
+}
+
+struct LayersVisitor;
+
+impl Visitor<'_> for LayersVisitor {
+    type Value = Layers;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("1, 2, 3 or \"auto\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Layers, E> {
+        match text {
+            "auto" => Ok(Layers::Auto),
+            _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+        }
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Layers, E> {
+        match u64::try_from(number) {
+            Ok(count) => Ok(Layers::Count(count)),
+            Err(_) => Err(E::invalid_value(de::Unexpected::Signed(number), &self)),
+        }
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Layers, E> {
+        Ok(Layers::Count(number))
+    }
+}
+
+impl<'de> Deserialize<'de> for Layers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LayersVisitor)
+    }
+}
