@@ -74,7 +74,7 @@ impl PlantKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::MountainCar => "mountain-car",
-            Self::TextbookMountainCar => "textbook-mountain-car",
+            Self::TextbookMountainCar => "mountain-car-textbook",
             Self::CartPoleBalancing => "cart-pole-balancing",
             Self::CartPoleSwingUp => "cart-pole-swing-up",
         }
