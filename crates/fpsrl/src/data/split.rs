@@ -1,1 +1,77 @@
-//! split
+//! Which rows train, which choose, and which judge: 80 %, 10 % and 10 % (section 5.3 of the paper).
+
+use crate::error::{Error, Result};
+use crate::random::{Purpose, Stream};
+
+/// Fewer rows than this leave a validation set too small to choose weights by.
+pub const FEWEST_ROWS: usize = 100;
+
+/// Row numbers of the three parts. Every row is in exactly one.
+///
+/// ```
+/// let split = fpsrl::data::split::Split::new(1_000, 7)?;
+/// assert_eq!([split.training.len(), split.validation.len(), split.generalisation.len()], [800, 100, 100]);
+/// # Ok::<(), fpsrl::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// Weights are changed by these.
+    pub training: Vec<usize>,
+    /// Weights are chosen by these.
+    pub validation: Vec<usize>,
+    /// Weights are judged by these, and nothing else depends on them.
+    pub generalisation: Vec<usize>,
+}
+
+impl Split {
+    /// Splits so many rows at random.
+    pub fn new(rows: usize, seed: u64) -> Result<Self> {
+        if rows < FEWEST_ROWS {
+            return Err(Error::setting(
+                "data.samples",
+                rows,
+                format!("a world model needs at least {FEWEST_ROWS} transitions, ten of them to validate"),
+                "record or generate more transitions",
+            ));
+        }
+        let order = Stream::new(seed, Purpose::Split).permutation(rows, 0);
+        let part = rows / 10;
+        let mut split = Self {
+            validation: order[..part].to_vec(),
+            generalisation: order[part..2 * part].to_vec(),
+            training: order[2 * part..].to_vec(),
+        };
+        // Sums over rows then do not depend on more of the permutation than its parts.
+        split.training.sort_unstable();
+        split.validation.sort_unstable();
+        split.generalisation.sort_unstable();
+        Ok(split)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_in_exactly_one_part() {
+        let split = Split::new(1_237, 3).unwrap();
+        let mut all = [split.training.clone(), split.validation.clone(), split.generalisation.clone()].concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..1_237));
+        assert_eq!((split.validation.len(), split.generalisation.len()), (123, 123));
+    }
+
+    #[test]
+    fn the_seed_decides_the_split() {
+        assert_eq!(Split::new(500, 3).unwrap(), Split::new(500, 3).unwrap());
+        assert_ne!(Split::new(500, 3).unwrap(), Split::new(500, 4).unwrap());
+    }
+
+    #[test]
+    fn too_few_rows_are_refused_with_the_rule() {
+        let error = Split::new(99, 3).unwrap_err();
+        assert!(error.to_string().contains("at least 100 transitions"), "{error}");
+        assert!(error.is_users() && error.hint().is_some());
+    }
+}

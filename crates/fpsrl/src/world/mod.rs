@@ -1,5 +1,7 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
+pub mod fit;
+pub mod model;
 pub mod network;
 pub mod training;
 

@@ -1,0 +1,469 @@
+//! Learns a world from transitions: scales, split, and the training of every network (section 5.3 of the paper).
+//!
+//! For each state variable and for the reward, networks of every depth asked for are trained from several starts. All
+//! starts of a depth run a part of the epochs; the best of them by validation error runs the rest. The depth is chosen by
+//! validation error too; the generalisation rows judge, and decide nothing. Trainings share nothing but the data, so
+//! that neither the number of threads nor their order changes a weight.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
+use super::training::{Passes, Samples, Shape, Thresholds, Trainer, Training, start};
+use crate::data::Transitions;
+use crate::data::scaling::Scale;
+use crate::data::split::Split;
+use crate::error::{Error, Result};
+use crate::problem::Problem;
+use crate::progress::{Progress, Stage};
+use crate::random::{Purpose, Stream};
+
+/// The part of the epochs that every start gets before the best one goes on alone.
+const PROBE: f64 = 0.2;
+
+/// Trains a world model on recorded transitions.
+pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress) -> Result<WorldModel> {
+    check(problem, transitions)?;
+    let split = Split::new(transitions.len(), problem.seed)?;
+    let quantities: Vec<Quantity> = quantities(problem, transitions, &split);
+    let plan = Plan::new(problem, &quantities);
+    progress.begin(Stage::Fit, plan.total);
+    let fitted = plan.run(problem, &quantities, progress);
+    progress.end(Stage::Fit);
+    let mut variables = fitted?;
+    let reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
+    let limits = |fold: fn(f64, f64) -> f64, first| transitions.rewards.iter().copied().fold(first, fold);
+    Ok(WorldModel {
+        format: FORMAT,
+        states: problem.states.iter().map(|state| state.name.clone()).collect(),
+        actions: problem.actions.iter().map(|action| action.name.clone()).collect(),
+        variables,
+        reward,
+        reward_limits: [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)],
+    })
+}
+
+fn check(problem: &Problem, transitions: &Transitions) -> Result<()> {
+    let rows = transitions.len();
+    let shapes = [
+        (transitions.states.len(), problem.states.len()),
+        (transitions.next_states.len(), problem.states.len()),
+        (transitions.actions.len(), problem.actions.len()),
+    ];
+    let columns = || transitions.states.iter().chain(&transitions.actions).chain(&transitions.next_states);
+    if shapes.iter().any(|(have, want)| have != want) || columns().any(|column| column.len() != rows) {
+        return Err(Error::setting(
+            "transitions",
+            format!("{} states and {} actions", transitions.states.len(), transitions.actions.len()),
+            format!("the problem has {} states and {} actions", problem.states.len(), problem.actions.len()),
+            "use the transitions of this problem",
+        ));
+    }
+    if let Some(row) =
+        (0..rows).find(|&row| !transitions.rewards[row].is_finite() || columns().any(|column| !column[row].is_finite()))
+    {
+        return Err(Error::setting(
+            "transitions",
+            format!("not finite in row {}", row + 1),
+            "a world model is learned from finite numbers",
+            "remove the row",
+        ));
+    }
+    for (key, value) in [
+        ("world.neurons", problem.world.neurons),
+        ("world.epochs", problem.world.epochs),
+        ("world.restarts", problem.world.restarts),
+    ] {
+        if value == 0 {
+            return Err(Error::setting(key, 0, "training needs at least 1", "leave it out for the default"));
+        }
+    }
+    if problem.world.layers.each().contains(&0) {
+        return Err(Error::setting("world.layers", 0, "a network has at least 1 hidden layer", "use 1, 2, 3 or auto"));
+    }
+    Ok(())
+}
+
+/// Something to be learned.
+struct Quantity {
+    name: String,
+    angle: bool,
+    inputs: Vec<Scale>,
+    output: Scale,
+    training: Samples,
+    validation: Samples,
+    generalisation: Samples,
+    thresholds: Thresholds,
+    constant: bool,
+}
+
+/// The state variables' changes, then the reward.
+fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Vec<Quantity> {
+    let scaled = |column: &Vec<f64>| {
+        let scale = Scale::robust(column);
+        (scale, column.iter().map(|&value| scale.apply(value)).collect::<Vec<f64>>())
+    };
+    let (scales, columns): (Vec<Scale>, Vec<Vec<f64>>) =
+        transitions.states.iter().chain(&transitions.actions).chain(&transitions.next_states).map(scaled).unzip();
+    let dynamics = problem.states.len() + problem.actions.len();
+    let mut wanted: Vec<(String, bool, usize, Vec<f64>)> = problem
+        .states
+        .iter()
+        .enumerate()
+        .map(|(index, state)| (state.name.clone(), state.angle, dynamics, transitions.difference(index, state.angle)))
+        .collect();
+    wanted.push(("reward".into(), false, columns.len(), transitions.rewards.clone()));
+    wanted
+        .into_par_iter()
+        .map(|(name, angle, inputs, values)| {
+            let output = Scale::standard(&values);
+            let targets: Vec<f64> = values.iter().map(|&value| output.apply(value)).collect();
+            let part = |rows: &[usize]| Samples::of(&columns[..inputs], &targets, rows);
+            let training = part(&split.training);
+            let thresholds = Thresholds::find(&training, inputs, problem.world.neurons * 2 / 3);
+            Quantity {
+                name,
+                angle,
+                inputs: scales[..inputs].to_vec(),
+                output,
+                constant: targets.iter().all(|target| target.abs() < 1e-12),
+                validation: part(&split.validation),
+                generalisation: part(&split.generalisation),
+                training,
+                thresholds,
+            }
+        })
+        .collect()
+}
+
+/// What has to be trained, and how its progress is counted.
+struct Plan {
+    /// Quantity and depth.
+    tasks: Vec<(usize, usize)>,
+    probe: usize,
+    restarts: usize,
+    total: u64,
+    done: AtomicU64,
+}
+
+impl Plan {
+    fn new(problem: &Problem, quantities: &[Quantity]) -> Self {
+        let mut depths = problem.world.layers.each();
+        // The deepest take longest: begun first, they do not leave one thread working alone at the end.
+        depths.sort_unstable_by(|a, b| b.cmp(a));
+        let tasks: Vec<(usize, usize)> =
+            depths.iter().flat_map(|&depth| (0..quantities.len()).map(move |index| (index, depth))).collect();
+        let restarts = problem.world.restarts;
+        let epochs = problem.world.epochs;
+        let probe = if restarts == 1 { epochs } else { (epochs as f64 * PROBE).ceil() as usize };
+        let mut plan = Self { tasks, probe, restarts, total: 0, done: AtomicU64::new(0) };
+        plan.total = plan
+            .tasks
+            .iter()
+            .map(|&(index, depth)| {
+                let unit = cost(problem, &quantities[index], depth);
+                unit * (plan.restarts * plan.probe + epochs - plan.probe) as u64
+            })
+            .sum();
+        plan
+    }
+
+    fn run(&self, problem: &Problem, quantities: &[Quantity], progress: &dyn Progress) -> Result<Vec<VariableModel>> {
+        let starts: Vec<(usize, usize, usize)> = self
+            .tasks
+            .iter()
+            .flat_map(|&(index, depth)| (0..self.restarts).map(move |restart| (index, depth, restart)))
+            .collect();
+        let probed: Vec<Option<Training>> = starts
+            .par_iter()
+            .with_max_len(1)
+            .map(|&(index, depth, restart)| {
+                let quantity = &quantities[index];
+                let mut training = begin(problem, quantity, index, depth, restart)?;
+                self.advance(&mut training, self.probe, cost(problem, quantity, depth), quantity, progress);
+                Some(training)
+            })
+            .collect();
+        let mut probed = probed.into_iter();
+        let best: Vec<Option<Training>> = self
+            .tasks
+            .iter()
+            .map(|_| {
+                let group: Vec<Option<Training>> = probed.by_ref().take(self.restarts).collect();
+                group.into_iter().flatten().reduce(|best, next| if next.error() < best.error() { next } else { best })
+            })
+            .collect();
+        let networks: Vec<(usize, usize, DepthError, Vec<f64>)> = self
+            .tasks
+            .par_iter()
+            .zip(best)
+            .with_max_len(1)
+            .map(|(&(index, depth), training)| {
+                let quantity = &quantities[index];
+                let shape = shape(problem, quantity, depth);
+                let unit = cost(problem, quantity, depth);
+                let Some(mut training) = training else {
+                    // Nothing to learn: all weights 0 predict the constant, exactly.
+                    self.count(
+                        (self.restarts * self.probe + problem.world.epochs - self.probe) as u64 * unit,
+                        quantity,
+                        0.0,
+                        progress,
+                    );
+                    let error =
+                        DepthError { layers: depth, validation_error: 0.0, generalisation_error: 0.0, epochs: 0 };
+                    return (index, depth, error, vec![0.0; shape.parameters()]);
+                };
+                self.advance(&mut training, problem.world.epochs - self.probe, unit, quantity, progress);
+                let generalisation_error = Passes::new(&shape).error(training.best(), &quantity.generalisation);
+                let error = DepthError {
+                    layers: depth,
+                    validation_error: training.error(),
+                    generalisation_error,
+                    epochs: training.epochs(),
+                };
+                (index, depth, error, training.best().to_vec())
+            })
+            .collect();
+        if progress.stop_requested() {
+            return Err(Error::Stopped { stage: "fit" });
+        }
+        quantities
+            .iter()
+            .enumerate()
+            .map(|(index, quantity)| {
+                let mut own: Vec<&(usize, usize, DepthError, Vec<f64>)> =
+                    networks.iter().filter(|network| network.0 == index).collect();
+                own.sort_by_key(|network| network.1);
+                let (_, depth, error, parameters) = own
+                    .iter()
+                    .copied()
+                    .reduce(|best, next| if next.2.validation_error < best.2.validation_error { next } else { best })
+                    .ok_or(Error::Internal("no network was trained"))?;
+                Ok(VariableModel {
+                    name: quantity.name.clone(),
+                    angle: quantity.angle,
+                    inputs: quantity.inputs.clone(),
+                    output: quantity.output,
+                    layers: *depth,
+                    validation_error: error.validation_error,
+                    generalisation_error: error.generalisation_error,
+                    depths: own.iter().map(|network| network.2).collect(),
+                    network: shape(problem, quantity, *depth).network(parameters),
+                })
+            })
+            .collect()
+    }
+
+    /// Runs so many epochs more, or until the training has ended or the user has had enough.
+    fn advance(&self, training: &mut Training, epochs: usize, unit: u64, quantity: &Quantity, progress: &dyn Progress) {
+        for epoch in 0..epochs {
+            if progress.stop_requested() {
+                return;
+            }
+            let goes_on = training.epoch();
+            // The epochs that an ended training will not need count as done.
+            let counted = if goes_on { 1 } else { epochs - epoch };
+            self.count(counted as u64 * unit, quantity, training.error(), progress);
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    fn count(&self, units: u64, quantity: &Quantity, error: f64, progress: &dyn Progress) {
+        let done = self.done.fetch_add(units, Ordering::Relaxed) + units;
+        progress.update(Stage::Fit, done, &format_args!("{}: error {error:.1e}", quantity.name));
+    }
+}
+
+/// A training from its start; none for a constant, which needs none.
+fn begin<'a>(
+    problem: &Problem,
+    quantity: &'a Quantity,
+    index: usize,
+    depth: usize,
+    restart: usize,
+) -> Option<Training<'a>> {
+    if quantity.constant {
+        return None;
+    }
+    let shape = shape(problem, quantity, depth);
+    let task = (index * 8 + depth) as u32;
+    let none = Thresholds::none();
+    let thresholds = if restart % 2 == 0 { &quantity.thresholds } else { &none };
+    let weights = Stream::new(problem.seed, Purpose::Weights);
+    let parameters = start(&shape, &quantity.training, thresholds, weights, task, restart as u32);
+    Some(Training::new(
+        problem.world.trainer,
+        &shape,
+        parameters,
+        &quantity.training,
+        &quantity.validation,
+        problem.world.epochs,
+        problem.seed,
+        task * 64 + restart as u32,
+    ))
+}
+
+fn shape(problem: &Problem, quantity: &Quantity, depth: usize) -> Shape {
+    Shape::new(quantity.inputs.len(), problem.world.neurons, depth)
+}
+
+/// What an epoch costs, in arbitrary units, so that a bar moves evenly.
+fn cost(problem: &Problem, quantity: &Quantity, depth: usize) -> u64 {
+    let parameters = shape(problem, quantity, depth).parameters() as u64;
+    match problem.world.trainer {
+        Trainer::LevenbergMarquardt => (parameters * parameters / 1_000).max(1),
+        Trainer::VarioEta | Trainer::Adam => parameters,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::*;
+    use crate::progress::Silent;
+    use crate::world::training::Depth;
+    use std::sync::Mutex;
+
+    fn problem(trainer: Trainer, epochs: usize) -> Problem {
+        let state = |name: &str, angle| StateVariable {
+            name: name.into(),
+            unit: String::new(),
+            angle,
+            start: [-1.0, 1.0],
+            data_start: [-1.0, 1.0],
+            centre: None,
+            width: None,
+        };
+        Problem {
+            name: "turntable".into(),
+            plant: None,
+            seed: 1,
+            horizon: 10,
+            discount_q: 0.05,
+            success: None,
+            states: vec![state("angle", true), state("frozen", false)],
+            actions: vec![ActionVariable { name: "torque".into(), unit: String::new(), limits: [-1.0, 1.0] }],
+            data: DataSettings { samples: 600, episode_length: 10 },
+            world: WorldSettings { layers: Depth::Auto, neurons: 5, trainer, epochs, restarts: 2 },
+            policy: PolicySettings { rules: 2, mirrored: false, alpha: [0.0, 20.0] },
+            search: SearchSettings {
+                particles: 2,
+                iterations: 1,
+                ring: 1,
+                inertia: 0.7,
+                cognitive: 1.5,
+                social: 1.5,
+                velocity_limit: 0.1,
+                start_states: 1,
+                patience: None,
+            },
+            evaluation: EvaluationSettings { start_states: 1 },
+        }
+    }
+
+    /// An angle that a torque turns, across the seam at ±π; a variable that never moves; a reward for looking ahead.
+    fn log(rows: u32) -> Transitions {
+        let stream = Stream::new(9, Purpose::LogStart);
+        let mut log = Transitions::new(2, 1);
+        for row in 0..rows {
+            let angle = stream.within(-3.14, 3.14, 0, row, 0);
+            let torque = stream.within(-1.0, 1.0, 0, row, 1);
+            let next = crate::data::wrap_angle(angle + 0.3 * torque * (1.0 + 0.5 * angle.cos()));
+            log.episode.push(0);
+            log.step.push(u64::from(row));
+            log.states[0].push(angle);
+            log.states[1].push(4.0);
+            log.actions[0].push(torque);
+            log.next_states[0].push(next);
+            log.next_states[1].push(4.0);
+            log.rewards.push(if next.abs() < 0.8 { 0.0 } else { -1.0 });
+        }
+        log
+    }
+
+    #[test]
+    fn a_world_is_learned_across_the_seam_of_an_angle_and_around_a_jump_of_the_reward() {
+        let model = fit(&problem(Trainer::LevenbergMarquardt, 100), &log(600), &Silent).unwrap();
+        assert_eq!(model.validate(), Ok(()));
+        assert!(model.variables[0].generalisation_error < 1e-3, "{:?}", model.variables[0].depths);
+        assert_eq!(model.variables[0].depths.iter().map(|depth| depth.layers).collect::<Vec<_>>(), [1, 2, 3]);
+        let (next, reward) = model.step(&[3.1, 4.0], &[1.0]);
+        assert!((next[0] - (3.1 + 0.15 - std::f64::consts::TAU)).abs() < 0.05, "{next:?}");
+        assert_eq!(next[1], 4.0);
+        assert!(reward < -0.98, "{reward}");
+        assert!(model.step(&[0.0, 4.0], &[0.0]).1 > -0.02);
+        assert_eq!(model.reward_limits, [-1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_constant_is_learned_exactly_and_its_error_is_zero() {
+        let mut log = log(300);
+        log.rewards.fill(-0.1);
+        for trainer in [Trainer::LevenbergMarquardt, Trainer::Adam, Trainer::VarioEta] {
+            let model = fit(&problem(trainer, 3), &log, &Silent).unwrap();
+            assert_eq!(model.step(&[0.3, 4.0], &[0.1]).1, -0.1);
+            assert_eq!(model.step(&[0.3, 4.0], &[0.1]).0[1], 4.0);
+            assert_eq!((model.reward.generalisation_error, model.variables[1].validation_error), (0.0, 0.0));
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing() {
+        let with_threads = |threads, trainer| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| fit(&problem(trainer, 6), &log(400), &Silent).unwrap())
+        };
+        for trainer in [Trainer::LevenbergMarquardt, Trainer::Adam, Trainer::VarioEta] {
+            assert_eq!(with_threads(1, trainer), with_threads(2, trainer));
+        }
+    }
+
+    #[test]
+    fn too_few_rows_and_broken_numbers_are_refused() {
+        let error = fit(&problem(Trainer::Adam, 3), &log(50), &Silent).unwrap_err();
+        assert!(error.to_string().contains("at least 100"), "{error}");
+        let mut log = log(200);
+        log.next_states[0][7] = f64::NAN;
+        let error = fit(&problem(Trainer::Adam, 3), &log, &Silent).unwrap_err();
+        assert!(error.to_string().contains("row 8"), "{error}");
+    }
+
+    #[derive(Default)]
+    struct Watch {
+        total: AtomicU64,
+        done: Mutex<Vec<u64>>,
+        stop_after: Option<usize>,
+    }
+
+    impl Progress for Watch {
+        fn begin(&self, _: Stage, total: u64) {
+            self.total.store(total, Ordering::Relaxed);
+        }
+        fn update(&self, _: Stage, done: u64, _: &dyn std::fmt::Display) {
+            self.done.lock().unwrap().push(done);
+        }
+        fn stop_requested(&self) -> bool {
+            self.stop_after.is_some_and(|count| self.done.lock().unwrap().len() >= count)
+        }
+    }
+
+    #[test]
+    fn progress_counts_up_to_its_total() {
+        let watch = Watch::default();
+        fit(&problem(Trainer::LevenbergMarquardt, 40), &log(300), &watch).unwrap();
+        let done = watch.done.lock().unwrap();
+        assert_eq!(done.iter().max(), Some(&watch.total.load(Ordering::Relaxed)));
+    }
+
+    #[test]
+    fn a_stop_is_heard() {
+        let watch = Watch { stop_after: Some(5), ..Watch::default() };
+        let result = fit(&problem(Trainer::LevenbergMarquardt, 1_000), &log(300), &watch);
+        assert!(matches!(result, Err(Error::Stopped { .. })), "{result:?}");
+        assert!(watch.done.lock().unwrap().len() < 20);
+    }
+}
