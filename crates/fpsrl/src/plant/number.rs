@@ -159,14 +159,14 @@ impl<S: Simd, A: Arithmetic> Group<S, A> {
 
 /// Writes an operator of [`Group`], vector by vector. Closures would not be inlined for certain.
 macro_rules! operator {
-    ($operator:ident, $method:ident, $symbol:tt) => {
+    ($operator:ident, $method:ident, $assign:tt) => {
         impl<S: Simd, A: Arithmetic> $operator for Group<S, A> {
             type Output = Self;
 
             #[inline(always)]
             fn $method(mut self, other: Self) -> Self {
                 for index in 0..VECTORS {
-                    self.vectors[index] = self.vectors[index] $symbol other.vectors[index];
+                    self.vectors[index] $assign other.vectors[index];
                 }
                 self
             }
@@ -174,10 +174,10 @@ macro_rules! operator {
     };
 }
 
-operator!(Add, add, +);
-operator!(Sub, sub, -);
-operator!(Mul, mul, *);
-operator!(Div, div, /);
+operator!(Add, add, +=);
+operator!(Sub, sub, -=);
+operator!(Mul, mul, *=);
+operator!(Div, div, /=);
 
 impl<S: Simd, A: Arithmetic> Neg for Group<S, A> {
     type Output = Self;
@@ -267,7 +267,7 @@ impl<S: Simd, A: Arithmetic> Number for Group<S, A> {
     #[inline(always)]
     fn both(mut first: Self::Truth, second: Self::Truth) -> Self::Truth {
         for index in 0..VECTORS {
-            first[index] = first[index] & second[index];
+            first[index] &= second[index];
         }
         first
     }
