@@ -178,11 +178,7 @@ pub(super) fn check_free(path: &Path, force: bool) -> Result<()> {
 
 /// Makes a run directory with its first files. They are put together beside it and appear all at once; a failure
 /// leaves neither half a run nor new directories. With `force`, files of an old run give way, and nothing else does.
-pub(super) fn create(
-    path: &Path,
-    force: bool,
-    fill: impl FnOnce(&RunDirectory) -> Result<()>,
-) -> Result<RunDirectory> {
+pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) -> Result<()>) -> Result<RunDirectory> {
     check_free(path, force)?;
     let whole = files::absolute(path);
     let parent = whole.parent().unwrap_or(&whole).to_owned();

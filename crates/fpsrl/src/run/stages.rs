@@ -11,11 +11,11 @@ use super::summary::Summary;
 use crate::data::{self, csv};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::policy::RuleSpace;
 use crate::problem::Problem;
 use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
 use crate::search::{self, Ending, Search, SearchOptions, SearchRecord};
-use crate::policy::RuleSpace;
 use crate::world::model::WorldModel;
 use crate::world::{self, NetworkWorld};
 
