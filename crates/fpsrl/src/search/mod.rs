@@ -1,1 +1,268 @@
-//! search
+//! FPSRL itself: a swarm over rule parameters, scored by rollouts on a world.
+//!
+//! Section 5 of the paper. The swarm is asked for positions, each becomes a policy, all policies are scored in
+//! parallel, the swarm is told. Nothing here depends on which thread scored what.
+
+mod evaluate;
+
+pub use evaluate::{true_returns, world_returns};
+
+use crate::error::Result;
+use crate::policy::{FuzzyKernel, FuzzyPolicy, RuleSpace};
+use crate::problem::Problem;
+use crate::progress::{Progress, Stage};
+use crate::rollout::{Fitness, FitnessFunction, StartStates, Workspace};
+use crate::simd::Numerics;
+use crate::swarm::{Optimiser, RingSettings, RingState, RingSwarm};
+use crate::world::World;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// How a search runs; nothing here changes what it finds, except the numerics.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchOptions {
+    /// Instruction set and mode of the rollouts.
+    pub numerics: Numerics,
+    /// Whether candidates that cannot improve their particle are given up early.
+    pub prune: bool,
+}
+
+/// One line of `search.csv`: how the swarm stands after an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchRecord {
+    /// The iteration; 0 is the swarm at its first positions.
+    pub iteration: usize,
+    /// The best fitness so far.
+    pub best: f64,
+    /// The mean of the particles' best fitness.
+    pub mean: f64,
+    /// Model steps since the beginning of the search.
+    pub model_steps: u64,
+    /// Seconds since the beginning of the search.
+    pub seconds: f64,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It made all of its iterations.
+    Finished,
+    /// It did not improve for as long as its patience lasts.
+    Stalled,
+    /// The user stopped it.
+    Stopped,
+}
+
+/// A search under way.
+///
+/// [`Search::step`] makes one iteration; [`Search::run`] makes them all.
+pub struct Search<'a> {
+    problem: &'a Problem,
+    space: &'a RuleSpace,
+    fitness: FitnessFunction<'a>,
+    options: SearchOptions,
+    swarm: RingSwarm,
+    history: Vec<SearchRecord>,
+    /// The last iteration that improved the best fitness.
+    improved: usize,
+    /// Seconds that were spent before this process took the search up.
+    earlier_seconds: f64,
+    began: Instant,
+}
+
+/// All that a search must remember to go on elsewhere as if it had never stopped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchState {
+    /// The swarm.
+    pub swarm: RingState,
+    /// The order in which start states are rolled out.
+    pub order: Vec<usize>,
+    /// The last iteration that improved the best fitness.
+    pub improved: usize,
+    /// What has been recorded.
+    pub history: Vec<SearchRecord>,
+}
+
+impl<'a> Search<'a> {
+    /// A search at its beginning.
+    pub fn new(problem: &'a Problem, space: &'a RuleSpace, world: &'a dyn World, options: SearchOptions) -> Self {
+        let swarm = RingSwarm::new(ring_settings(problem), space.low(), space.high(), problem.seed);
+        Self::with_swarm(problem, space, world, options, swarm)
+    }
+
+    /// A search that goes on from a saved state.
+    pub fn restore(
+        problem: &'a Problem,
+        space: &'a RuleSpace,
+        world: &'a dyn World,
+        options: SearchOptions,
+        state: SearchState,
+    ) -> Self {
+        let swarm = RingSwarm::restore(ring_settings(problem), space.low(), space.high(), problem.seed, state.swarm);
+        let mut search = Self::with_swarm(problem, space, world, options, swarm);
+        search.fitness.set_order(state.order);
+        search.improved = state.improved;
+        search.earlier_seconds = state.history.last().map_or(0.0, |record| record.seconds);
+        search.history = state.history;
+        search
+    }
+
+    fn with_swarm(
+        problem: &'a Problem,
+        space: &'a RuleSpace,
+        world: &'a dyn World,
+        options: SearchOptions,
+        swarm: RingSwarm,
+    ) -> Self {
+        let starts = StartStates::for_search(problem);
+        let fitness = FitnessFunction::new(world, &starts, problem.horizon, problem.discount(), options.numerics);
+        Self {
+            problem,
+            space,
+            fitness,
+            options,
+            swarm,
+            history: Vec::new(),
+            improved: 0,
+            earlier_seconds: 0.0,
+            began: Instant::now(),
+        }
+    }
+
+    /// What a checkpoint holds.
+    pub fn state(&self) -> SearchState {
+        SearchState {
+            swarm: self.swarm.state().clone(),
+            order: self.fitness.order().to_vec(),
+            improved: self.improved,
+            history: self.history.clone(),
+        }
+    }
+
+    /// What has been recorded so far, a row an iteration.
+    pub fn history(&self) -> &[SearchRecord] {
+        &self.history
+    }
+
+    /// The best policy so far and its mean return on the world.
+    pub fn best(&self) -> (FuzzyPolicy, f64) {
+        let (position, fitness) = self.swarm.best();
+        (self.space.decode(position), fitness)
+    }
+
+    /// Why the search is over, if it is.
+    pub fn ending(&self) -> Option<Ending> {
+        let last = self.history.last()?.iteration;
+        if last >= self.problem.search.iterations {
+            Some(Ending::Finished)
+        } else if self.problem.search.patience.is_some_and(|patience| last - self.improved >= patience) {
+            Some(Ending::Stalled)
+        } else {
+            None
+        }
+    }
+
+    /// Makes one iteration.
+    pub fn step(&mut self) -> SearchRecord {
+        let first = self.history.is_empty();
+        let before = self.swarm.best().1;
+        self.swarm.ask();
+        let scores = if first { self.score_first() } else { self.score() };
+        let told: Vec<f64> = scores.iter().map(|score| score.value.unwrap_or(f64::NEG_INFINITY)).collect();
+        self.swarm.tell(&told);
+        let steps: u64 = scores.iter().map(|score| score.model_steps).sum();
+        let iteration = self.history.last().map_or(0, |record| record.iteration + 1);
+        let best = self.swarm.best().1;
+        if best > before {
+            self.improved = iteration;
+        }
+        let bests = self.swarm.to_beat();
+        let record = SearchRecord {
+            iteration,
+            best,
+            mean: bests.iter().sum::<f64>() / bests.len() as f64,
+            model_steps: self.history.last().map_or(0, |record| record.model_steps) + steps,
+            seconds: self.earlier_seconds + self.began.elapsed().as_secs_f64(),
+        };
+        self.history.push(record);
+        record
+    }
+
+    /// Makes iterations until the search ends; `after` sees the search after each of them.
+    pub fn run(&mut self, progress: &dyn Progress, mut after: impl FnMut(&Search<'a>) -> Result<()>) -> Result<Ending> {
+        progress.begin(Stage::Search, self.problem.search.iterations as u64);
+        let ending = loop {
+            if let Some(ending) = self.ending() {
+                break ending;
+            }
+            if progress.stop_requested() {
+                break Ending::Stopped;
+            }
+            let record = self.step();
+            progress.update(Stage::Search, record.iteration as u64, &format_args!("best {:.3}", record.best));
+            after(self)?;
+        };
+        progress.end(Stage::Search);
+        Ok(ending)
+    }
+
+    /// Scores the swarm's positions, particles in parallel.
+    fn score(&self) -> Vec<Fitness> {
+        self.for_each_particle(|fitness, kernel, to_beat, workspace| fitness.fitness(kernel, to_beat, workspace))
+    }
+
+    /// Scores the first positions in full, and learns from them which start states are hard.
+    fn score_first(&mut self) -> Vec<Fitness> {
+        let scored = self.for_each_particle(|fitness, kernel, to_beat, workspace| {
+            let score = fitness.fitness(kernel, to_beat, workspace);
+            (score, workspace.returns().to_vec())
+        });
+        let count = self.fitness.start_count();
+        let mut totals = vec![0.0; count];
+        for (_, returns) in &scored {
+            for (total, value) in totals.iter_mut().zip(returns) {
+                *total += value;
+            }
+        }
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|&a, &b| totals[a].total_cmp(&totals[b]));
+        self.fitness.set_order(order);
+        scored.into_iter().map(|(score, _)| score).collect()
+    }
+
+    fn for_each_particle<T: Send>(
+        &self,
+        score: impl Fn(&FitnessFunction<'a>, &FuzzyKernel, f64, &mut Workspace) -> T + Sync,
+    ) -> Vec<T> {
+        let positions = &self.swarm.state().positions;
+        let to_beat = self.swarm.to_beat();
+        (0..positions.len())
+            .into_par_iter()
+            // One particle at a time: pruning makes their costs too unequal for larger portions.
+            .with_max_len(1)
+            .map_init(
+                || (self.space.blank(), FuzzyKernel::default(), self.fitness.workspace()),
+                |(policy, kernel, workspace), particle| {
+                    self.space.decode_into(&positions[particle], policy);
+                    kernel.load(policy);
+                    let to_beat = if self.options.prune { to_beat[particle] } else { f64::NEG_INFINITY };
+                    score(&self.fitness, kernel, to_beat, workspace)
+                },
+            )
+            .collect()
+    }
+}
+
+fn ring_settings(problem: &Problem) -> RingSettings {
+    RingSettings {
+        particles: problem.search.particles,
+        ring: problem.search.ring,
+        inertia: problem.search.inertia,
+        cognitive: problem.search.cognitive,
+        social: problem.search.social,
+        velocity_limit: problem.search.velocity_limit,
+    }
+}

@@ -1,9 +1,14 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
 pub mod fit;
+mod kernel;
+mod learned;
 pub mod model;
 pub mod network;
 pub mod training;
+
+pub use kernel::WIDEST;
+pub use learned::NetworkWorld;
 
 use crate::rollout::Lanes;
 use crate::simd::Numerics;

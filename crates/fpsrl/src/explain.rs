@@ -1,1 +1,0 @@
-//! Rules as words.

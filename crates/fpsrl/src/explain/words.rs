@@ -1,0 +1,92 @@
+//! Each rule as a sentence.
+
+use crate::policy::{ActionRules, FuzzyPolicy, Rule};
+
+/// Each rule of a policy as a sentence, action by action.
+///
+/// What follows THEN is the action that the rule takes when it alone is active.
+///
+/// ```
+/// use fpsrl::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
+/// let policy = FuzzyPolicy {
+///     states: vec![Quantity { name: "velocity".into(), unit: "m/s".into() }],
+///     mirrored: false,
+///     actions: vec![ActionRules {
+///         name: "force".into(),
+///         unit: "N".into(),
+///         limits: [-1.0, 1.0],
+///         alpha: 20.0,
+///         rules: vec![Rule { centre: vec![-0.8], width: vec![0.3], output: -0.9 }],
+///     }],
+/// };
+/// assert_eq!(
+///     fpsrl::explain::sentences(&policy),
+///     ["IF velocity is around -0.8 ± 0.3 m/s THEN force -1 N"]
+/// );
+/// ```
+pub fn sentences(policy: &FuzzyPolicy) -> Vec<String> {
+    policy
+        .actions
+        .iter()
+        .flat_map(|action| action.rules.iter().map(move |rule| sentence(policy, action, rule)))
+        .collect()
+}
+
+fn sentence(policy: &FuzzyPolicy, action: &ActionRules, rule: &Rule) -> String {
+    let conditions: Vec<String> = policy
+        .states
+        .iter()
+        .zip(rule.centre.iter().zip(&rule.width))
+        .map(|(state, (centre, width))| {
+            format!("{} is around {} ± {}{}", state.name, number(*centre), number(*width), unit(&state.unit))
+        })
+        .collect();
+    let alone = ActionRules { rules: vec![rule.clone()], ..action.clone() };
+    let wanted = alone.act(&rule.centre);
+    format!("IF {} THEN {} {}{}", conditions.join(" AND "), action.name, number(wanted), unit(&action.unit))
+}
+
+fn unit(unit: &str) -> String {
+    if unit.is_empty() { String::new() } else { format!(" {unit}") }
+}
+
+/// A number with as many digits as a person wants to read: three significant ones.
+///
+/// ```
+/// use fpsrl::explain::number;
+/// assert_eq!(number(-0.012345), "-0.0123");
+/// assert_eq!(number(31.0), "31");
+/// assert_eq!(number(1234567.0), "1.23e6");
+/// ```
+pub fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{}", if value == 0.0 { 0.0 } else { value });
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if !(-4..6).contains(&magnitude) {
+        return format!("{value:.2e}");
+    }
+    let text = format!("{value:.*}", (2 - magnitude).max(0) as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits_and_no_more() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (0.9999, "1"),
+            (12.345, "12.3"),
+            (123.456, "123"),
+            (-98765.4, "-98765"),
+            (0.00012345, "0.000123"),
+            (1.5e-9, "1.50e-9"),
+        ] {
+            assert_eq!(number(value), text, "{value}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Scores a policy where it counts: on the true plant, and beside it on the world model, from start states that the
+//! search never saw.
+
+use crate::plant::PlantKind;
+use crate::policy::{FuzzyKernel, FuzzyPolicy};
+use crate::problem::Problem;
+use crate::rollout::{FitnessFunction, StartStates};
+use crate::simd::Numerics;
+use crate::world::World;
+use rayon::prelude::*;
+
+/// The return of a policy from each start state on the true plant, in f64 throughout.
+pub fn true_returns(problem: &Problem, plant: PlantKind, policy: &FuzzyPolicy, starts: &StartStates) -> Vec<f64> {
+    let discount = problem.discount();
+    (0..starts.len())
+        .into_par_iter()
+        .map(|index| {
+            let mut state = starts.row(index);
+            let (mut sum, mut weight) = (0.0, 1.0);
+            for _ in 0..problem.horizon {
+                let action = policy.act(&state);
+                sum += weight * plant.step(&mut state, &action).reward;
+                weight *= discount;
+            }
+            sum
+        })
+        .collect()
+}
+
+/// The return of a policy from each start state on a world.
+pub fn world_returns(
+    problem: &Problem,
+    world: &dyn World,
+    policy: &FuzzyPolicy,
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Vec<f64> {
+    let fitness = FitnessFunction::new(world, starts, problem.horizon, problem.discount(), numerics);
+    fitness.returns(&FuzzyKernel::new(policy), &mut fitness.workspace()).to_vec()
+}
