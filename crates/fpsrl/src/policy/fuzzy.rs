@@ -163,12 +163,9 @@ pub(crate) mod tests {
     /// A random policy with `actions` rule bases over `states` variables.
     pub(crate) fn any_policy() -> impl Strategy<Value = FuzzyPolicy> {
         (1usize..6, 1usize..4, 1usize..9).prop_flat_map(|(states, actions, rules)| {
-            let rule = (
-                prop::collection::vec(-3.0..3.0f64, states),
-                prop::collection::vec(0.1..4.0f64, states),
-                -1.0..1.0f64,
-            )
-                .prop_map(|(centre, width, output)| Rule { centre, width, output });
+            let rule =
+                (prop::collection::vec(-3.0..3.0f64, states), prop::collection::vec(0.1..4.0f64, states), -1.0..1.0f64)
+                    .prop_map(|(centre, width, output)| Rule { centre, width, output });
             let base = (-5.0..0.0f64, 0.1..5.0f64, 0.0..30.0f64, prop::collection::vec(rule, rules)).prop_map(
                 |(low, span, alpha, rules)| ActionRules {
                     name: "a".into(),

@@ -78,7 +78,8 @@ fn act<S: Simd, A: Arithmetic>(simd: S, kernel: &FuzzyKernel, columns: Columns<'
             for (log, premise) in logs.iter_mut().zip(action.premises.chunks_exact(kernel.state_count)) {
                 let mut sum = S::f32s::splat(simd, 0.0);
                 for (column, &[centre, inverse_width]) in states.chunks_exact(stride).zip(premise) {
-                    let distance = (S::f32s::from_slice(simd, &column[lane..lane + S::f32s::LEN]) - centre) * inverse_width;
+                    let distance =
+                        (S::f32s::from_slice(simd, &column[lane..lane + S::f32s::LEN]) - centre) * inverse_width;
                     sum = A::mul_add::<S>(-distance, distance, sum);
                 }
                 *log = sum.max(floor);

@@ -56,13 +56,7 @@ pub struct Workspace {
 
 impl<'a> FitnessFunction<'a> {
     /// The fitness from `starts` over `horizon` steps with discount γ.
-    pub fn new(
-        world: &'a dyn World,
-        starts: &StartStates,
-        horizon: usize,
-        discount: f64,
-        numerics: Numerics,
-    ) -> Self {
+    pub fn new(world: &'a dyn World, starts: &StartStates, horizon: usize, discount: f64, numerics: Numerics) -> Self {
         let discounts: Vec<f64> = (0..horizon).map(|step| discount.powi(step as i32)).collect();
         let mut tails = vec![0.0; horizon + 1];
         for step in (0..horizon).rev() {
@@ -130,9 +124,8 @@ impl<'a> FitnessFunction<'a> {
             let untouched = self.count - block * BLOCK - origins.len();
             let others = finished + untouched as f64 * best_return;
             let others_size = finished_size + untouched as f64 * best_return.abs();
-            let beyond_reach = |sum: f64, size: f64| {
-                others + sum + ROUNDING * (others_size + size + goal.abs()) <= goal
-            };
+            let beyond_reach =
+                |sum: f64, size: f64| others + sum + ROUNDING * (others_size + size + goal.abs()) <= goal;
             if !self.roll(policy, origins, largest, beyond_reach, workspace, &mut model_steps) {
                 return Fitness { value: None, model_steps };
             }

@@ -119,7 +119,8 @@ impl RingSwarm {
     }
 
     fn move_all(&mut self) {
-        let leaders: Vec<usize> = (0..self.settings.particles).map(|particle| self.neighbourhood_best(particle)).collect();
+        let leaders: Vec<usize> =
+            (0..self.settings.particles).map(|particle| self.neighbourhood_best(particle)).collect();
         let RingSettings { inertia, cognitive, social, velocity_limit, .. } = self.settings;
         let state = &mut self.state;
         for (particle, leader) in leaders.into_iter().enumerate() {
@@ -167,7 +168,8 @@ impl Optimiser for RingSwarm {
 
     fn best(&self) -> (&[f64], f64) {
         let fitness = &self.state.best_fitness;
-        let best = (1..fitness.len()).fold(0, |best, particle| if fitness[particle] > fitness[best] { particle } else { best });
+        let best = (1..fitness.len())
+            .fold(0, |best, particle| if fitness[particle] > fitness[best] { particle } else { best });
         (&self.state.best_positions[best], fitness[best])
     }
 }
@@ -276,8 +278,11 @@ mod tests {
             let told: Vec<f64> = full.ask().iter().map(fitness).collect();
             full.tell(&told);
             let told: Vec<f64> = pruned.ask().iter().map(fitness).collect();
-            let told: Vec<f64> =
-                told.iter().zip(pruned.to_beat()).map(|(f, best)| if f > best { *f } else { f64::NEG_INFINITY }).collect();
+            let told: Vec<f64> = told
+                .iter()
+                .zip(pruned.to_beat())
+                .map(|(f, best)| if f > best { *f } else { f64::NEG_INFINITY })
+                .collect();
             pruned.tell(&told);
         }
         assert_eq!(full.state(), pruned.state());
