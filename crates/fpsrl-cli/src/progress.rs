@@ -88,7 +88,8 @@ impl Progress for Bars {
         let ended = self.with_current(Option::take);
         if let Some(Current { bar, began, note, .. }) = ended {
             bar.finish_and_clear();
-            let note = if note.is_empty() { note } else { format!(", {note}") };
+            // Of the other stages, the last note tells of a part only.
+            let note = if stage == Stage::Search { format!(", {note}") } else { String::new() };
             self.say(&format!("{:<8} done in {:.1} s{note}", name(stage), began.elapsed().as_secs_f64()));
         }
     }

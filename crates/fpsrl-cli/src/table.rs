@@ -35,7 +35,8 @@ fn figures(summary: &Summary) -> String {
         let _ = writeln!(text, "\nReturn");
         let mut line = |name: &str, value: Option<f64>, note: &str| {
             if let Some(value) = value {
-                let _ = writeln!(text, "  {name:<28} {value:>9.2}  {note}");
+                let line = format!("  {name:<28} {value:>9.2}  {note}");
+                let _ = writeln!(text, "{}", line.trim_end());
             }
         };
         line("search, on the world model", summary.search_return, "");

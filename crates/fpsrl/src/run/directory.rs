@@ -171,8 +171,10 @@ pub(super) fn check_free(path: &Path, force: bool) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(Error::write(path, error)),
         Err(error) => Err(Error::read(path, error)),
-        Ok(mut entries) if !force && entries.next().is_some() => Err(Error::RunExists { path: path.to_owned() }),
-        Ok(_) => Ok(()),
+        Ok(mut entries) => match entries.next() {
+            Some(_) if !force => Err(Error::RunExists { path: path.to_owned() }),
+            _ => Ok(()),
+        },
     }
 }
 

@@ -1,6 +1,5 @@
 //! The stages of a run, each from files to files.
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
