@@ -18,11 +18,13 @@ use crate::random::{Purpose, Stream};
 ///
 /// Every number depends only on the seed, the episode, the step and the variable, so that threads change nothing.
 ///
-/// ```no_run
+/// ```
 /// use fpsrl::{data::generate::generate, problem::Problem, progress::Silent};
-/// let problem = Problem::benchmark("mountain-car")?;
+/// let mut problem = Problem::benchmark("mountain-car")?;
+/// problem.data.samples = 1_000;
 /// let log = generate(&problem, &Silent)?;
-/// assert_eq!(log.len(), problem.data.samples);
+/// assert_eq!(log.len(), 1_000);
+/// assert!(log.actions[0].iter().all(|force| force.abs() <= 1.0));
 /// # Ok::<(), fpsrl::Error>(())
 /// ```
 pub fn generate(problem: &Problem, progress: &dyn Progress) -> Result<Transitions> {

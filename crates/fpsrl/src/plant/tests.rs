@@ -48,8 +48,8 @@ fn an_unpushed_cart_pole_keeps_its_energy_and_its_momentum() {
     let (energy_before, momentum_before) = (energy(state), momentum(state));
     for _ in 0..500 {
         PlantKind::CartPoleSwingUp.step(&mut state, &[0.0]);
-        assert!((energy(state) - energy_before).abs() < 1e-7, "{}", energy(state) - energy_before);
-        assert!((momentum(state) - momentum_before).abs() < 1e-7, "{}", momentum(state) - momentum_before);
+        assert!((energy(state) - energy_before).abs() < 1e-9, "{}", energy(state) - energy_before);
+        assert!((momentum(state) - momentum_before).abs() < 1e-9, "{}", momentum(state) - momentum_before);
     }
     println!("drift of energy {:e}", energy(state) - energy_before);
 }

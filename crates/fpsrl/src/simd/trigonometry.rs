@@ -25,7 +25,7 @@ const QUARTER_TURN: [f32; 3] = [1.570_800_8, -4.453_584_6e-6, -8.705_516e-10];
 const SINE: [f32; 3] = [-0.166_666_64, 0.008_332_746, -0.000_195_873_87];
 
 /// (cos r - 1 + r²/2) / r⁴ in powers of r², on |r| ≤ π/4.
-const COSINE: [f32; 3] = [0.041_666_664, -0.001_388_830_0, 2.454_743_7e-5];
+const COSINE: [f32; 3] = [0.041_666_664, -0.001_388_83, 2.454_743_7e-5];
 
 /// The sine and the cosine of each lane.
 #[inline(always)]

@@ -1,8 +1,9 @@
 //! A network on lanes: the forward pass in f32, many inputs at once.
 //!
 //! A group of lanes is two vectors wide. Each layer is computed in tiles of up to five neurons: ten sums stay in
-//! registers, every weight that is loaded serves two multiplications, every input five. The arctangents of a tile follow
-//! at once, while its sums are still in registers. What one layer hands to the next lies in a few kilobytes on the stack.
+//! registers, every weight that is loaded serves two multiplications, every input five. The arctangents of the layer follow
+//! in a loop of their own, which leaves the registers to their coefficients. What one layer hands to the next lies in a
+//! few kilobytes on the stack.
 
 use super::network::{Layer, Network};
 use crate::data::scaling::Scale;
@@ -32,6 +33,7 @@ pub(super) struct NetworkKernel {
 #[derive(Clone, Debug)]
 struct KernelLayer {
     inputs: usize,
+    outputs: usize,
     /// Sizes of the tiles, which add up to the layer's outputs.
     tiles: Vec<usize>,
     /// For each tile: its biases, then for each input its weights.
@@ -51,7 +53,7 @@ impl NetworkKernel {
 
     /// The widest layer, inputs included.
     pub(super) fn width(&self) -> usize {
-        self.layers.iter().map(|layer| layer.inputs.max(layer.tiles.iter().sum())).max().unwrap_or(0)
+        self.layers.iter().map(|layer| layer.inputs.max(layer.outputs)).max().unwrap_or(0)
     }
 
     /// The output for a group of lanes. `CAPACITY` must be at least [`NetworkKernel::width`].
@@ -69,7 +71,12 @@ impl NetworkKernel {
         }
         let last = self.layers.len() - 1;
         for (index, layer) in self.layers.iter().enumerate() {
-            layer.evaluate::<S, A>(simd, from, to, index < last);
+            layer.evaluate::<S, A>(simd, from, to);
+            if index < last {
+                for sum in to[..layer.outputs].iter_mut() {
+                    *sum = [atan::<S, A>(simd, sum[0]), atan::<S, A>(simd, sum[1])];
+                }
+            }
             (from, to) = (to, from);
         }
         let (spread, centre) = (S::f32s::splat(simd, self.output_spread), S::f32s::splat(simd, self.output_centre));
@@ -91,11 +98,11 @@ impl KernelLayer {
             }
             first += tile;
         }
-        Self { inputs: layer.inputs, tiles, numbers }
+        Self { inputs: layer.inputs, outputs: layer.outputs, tiles, numbers }
     }
 
     #[inline(always)]
-    fn evaluate<S: Simd, A: Arithmetic>(&self, simd: S, from: &[Pair<S>], to: &mut [Pair<S>], activate: bool) {
+    fn evaluate<S: Simd, A: Arithmetic>(&self, simd: S, from: &[Pair<S>], to: &mut [Pair<S>]) {
         let from = &from[..self.inputs];
         let mut numbers = &self.numbers[..];
         let mut to = to;
@@ -103,11 +110,11 @@ impl KernelLayer {
             let (these, later) = numbers.split_at(tile * (self.inputs + 1));
             let (outputs, after) = to.split_at_mut(tile);
             match tile {
-                1 => evaluate_tile::<S, A, 1>(simd, these, from, outputs, activate),
-                2 => evaluate_tile::<S, A, 2>(simd, these, from, outputs, activate),
-                3 => evaluate_tile::<S, A, 3>(simd, these, from, outputs, activate),
-                4 => evaluate_tile::<S, A, 4>(simd, these, from, outputs, activate),
-                _ => evaluate_tile::<S, A, TILE>(simd, these, from, outputs, activate),
+                1 => evaluate_tile::<S, A, 1>(simd, these, from, outputs),
+                2 => evaluate_tile::<S, A, 2>(simd, these, from, outputs),
+                3 => evaluate_tile::<S, A, 3>(simd, these, from, outputs),
+                4 => evaluate_tile::<S, A, 4>(simd, these, from, outputs),
+                _ => evaluate_tile::<S, A, TILE>(simd, these, from, outputs),
             }
             numbers = later;
             to = after;
@@ -121,7 +128,6 @@ fn evaluate_tile<S: Simd, A: Arithmetic, const N: usize>(
     numbers: &[f32],
     from: &[Pair<S>],
     to: &mut [Pair<S>],
-    activate: bool,
 ) {
     let (biases, weights) = numbers.split_at(N);
     let mut sums = [[S::f32s::splat(simd, 0.0); 2]; N];
@@ -135,7 +141,7 @@ fn evaluate_tile<S: Simd, A: Arithmetic, const N: usize>(
         }
     }
     for (output, sum) in to.iter_mut().zip(sums) {
-        *output = if activate { [atan::<S, A>(simd, sum[0]), atan::<S, A>(simd, sum[1])] } else { sum };
+        *output = sum;
     }
 }
 

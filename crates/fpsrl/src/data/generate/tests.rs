@@ -1,62 +1,14 @@
 //! What generated logs look like; the figures are those measured for the paper's benchmarks.
 
 use super::*;
-use crate::problem::{
-    ActionVariable, DataSettings, EvaluationSettings, PolicySettings, SearchSettings, StateVariable, WorldSettings,
-};
 use crate::progress::Silent;
-use crate::world::training::{Depth, Trainer};
 use std::f64::consts::PI;
 
 fn problem(plant: PlantKind, samples: usize, episode_length: usize) -> Problem {
-    let (limit, starts): (f64, &[[f64; 2]]) = match plant {
-        PlantKind::MountainCar | PlantKind::TextbookMountainCar => (1.0, &[[-1.2, 0.6], [0.0, 0.0]]),
-        PlantKind::CartPoleBalancing => (10.0, &[[-0.7, 0.7], [0.0, 0.0], [-2.4, 2.4], [0.0, 0.0]]),
-        PlantKind::CartPoleSwingUp => (30.0, &[[-PI, PI], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]),
-    };
-    Problem {
-        name: plant.name().into(),
-        plant: Some(plant),
-        seed: 1,
-        horizon: episode_length,
-        discount_q: 0.05,
-        success: None,
-        states: starts
-            .iter()
-            .enumerate()
-            .map(|(index, &start)| StateVariable {
-                name: format!("s{index}"),
-                unit: String::new(),
-                angle: starts.len() == 4 && index == 0,
-                start,
-                data_start: start,
-                centre: None,
-                width: None,
-            })
-            .collect(),
-        actions: vec![ActionVariable { name: "force".into(), unit: "N".into(), limits: [-limit, limit] }],
-        data: DataSettings { samples, episode_length },
-        world: WorldSettings {
-            layers: Depth::Auto,
-            neurons: 10,
-            trainer: Trainer::LevenbergMarquardt,
-            epochs: 1,
-            restarts: 1,
-        },
-        policy: PolicySettings { rules: 2, mirrored: false, alpha: [0.0, 20.0] },
-        search: SearchSettings {
-            particles: 2,
-            iterations: 1,
-            ring: 1,
-            inertia: 0.7,
-            cognitive: 1.5,
-            social: 1.5,
-            velocity_limit: 0.1,
-            start_states: 1,
-            patience: None,
-        },
-        evaluation: EvaluationSettings { start_states: 1 },
-    }
+    let mut problem = Problem::benchmark(plant.name()).unwrap();
+    problem.data.samples = samples;
+    problem.data.episode_length = episode_length;
+    problem
 }
 
 fn deviation(column: &[f64]) -> f64 {
