@@ -168,9 +168,7 @@ fn a_stage_that_comes_too_early_is_told_which_is_first() {
 
 #[test]
 fn broken_logs_are_refused_with_line_and_column() {
-    let edited = |from: &'static str, to: &'static str| {
-        move |bytes| text(bytes).replacen(from, to, 1).into_bytes()
-    };
+    let edited = |from: &'static str, to: &'static str| move |bytes| text(bytes).replacen(from, to, 1).into_bytes();
     let said = refused_after("fit", "transitions.csv", edited("0,3,", "0,3,NaN"));
     assert!(said.contains("line 5, column `position`"), "{said}");
     let said = refused_after("fit", "transitions.csv", edited("velocity", "velocty"));

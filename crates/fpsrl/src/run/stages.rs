@@ -121,10 +121,10 @@ impl RunDirectory {
         ];
         if *problem != self.problem()? {
             let text = problem.to_toml();
-            prepared.push(files::prepare(&self.file(PROBLEM), |file| file.write_all(text.as_bytes()))?);
+            prepared.insert(0, files::prepare(&self.file(PROBLEM), |file| file.write_all(text.as_bytes()))?);
         }
         self.remove_results_after(WORLD)?;
-        prepared.into_iter().rev().try_for_each(files::Prepared::commit)?;
+        prepared.into_iter().try_for_each(files::Prepared::commit)?;
         Ok(summary)
     }
 
