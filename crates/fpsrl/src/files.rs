@@ -60,9 +60,11 @@ pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let temporary = builder.tempfile_in(directory)?;
-        let mut writer = BufWriter::with_capacity(1 << 16, temporary);
+        // Through the bare file: errors of the temporary one would name a path that means nothing to the user.
+        let mut writer = BufWriter::with_capacity(1 << 16, temporary.as_file());
         fill(&mut writer)?;
-        let temporary = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+        writer.flush()?;
+        drop(writer);
         temporary.as_file().sync_all()?;
         Ok(Prepared { temporary, path: path.to_owned() })
     };
