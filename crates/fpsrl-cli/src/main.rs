@@ -1,2 +1,78 @@
-//! The command `fpsrl`.
-fn main() {}
+//! The command `fpsrl`: arguments, progress and messages. What it does is done by the library.
+//!
+//! Results go to standard output, everything else to standard error. The exit code is 0 for success, 2 for what the
+//! user can mend, 1 for failures of ours.
+
+mod arguments;
+mod commands;
+mod progress;
+mod table;
+
+use std::io::{self, Write};
+use std::panic::{self, PanicHookInfo};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::Arguments;
+
+/// What ends the command early.
+#[derive(Debug)]
+enum Failure {
+    /// The library refused something or failed.
+    Library(fpsrl::Error),
+    /// Standard output could not be written.
+    Output(io::Error),
+}
+
+impl From<fpsrl::Error> for Failure {
+    fn from(error: fpsrl::Error) -> Self {
+        Failure::Library(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Output(error)
+    }
+}
+
+fn main() -> ExitCode {
+    panic::set_hook(Box::new(report_panic));
+    let arguments = Arguments::parse();
+    match panic::catch_unwind(|| commands::execute(&arguments)) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        // Whoever read our output has seen enough: `fpsrl … | head` is no error.
+        Ok(Err(Failure::Output(error))) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Ok(Err(Failure::Output(error))) => {
+            complain(&format!("the result cannot be printed: {error}"), Some("check where the output goes"));
+            ExitCode::from(2)
+        }
+        Ok(Err(Failure::Library(error))) => {
+            complain(&error.to_string(), error.hint().as_deref());
+            ExitCode::from(if error.is_users() { 2 } else { 1 })
+        }
+        // The hook has said everything.
+        Err(_) => ExitCode::from(1),
+    }
+}
+
+/// `error:` says what is wrong and where, `hint:` what to do.
+fn complain(message: &str, hint: Option<&str>) {
+    // There is nobody left to tell if this fails, and `eprintln!` would panic.
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "error: {message}");
+    if let Some(hint) = hint {
+        let _ = writeln!(stderr, "hint: {hint}");
+    }
+}
+
+/// A panic is our bug, whatever the input was.
+fn report_panic(info: &PanicHookInfo) {
+    let place = info.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
+    let cause = info.payload_as_str().unwrap_or("no reason given");
+    complain(
+        &format!("fpsrl has a bug: {cause}{place}"),
+        Some("please report it with the command, the problem file and this message"),
+    );
+}

@@ -159,7 +159,11 @@ impl Error {
             }),
             Error::RunExists { .. } => Some("choose another directory with --out, or overwrite it with --force".into()),
             Error::StageMissing { stage, .. } => Some(format!("run `{stage}` first")),
-            Error::NoPlant { .. } => Some("name one of the built-in plants as `plant` in the problem file".into()),
+            Error::NoPlant { .. } => Some(
+                "name a built-in plant as `plant` in the problem file; a log of your own goes beside that file as \
+                 transitions.csv, for `fpsrl fit`, `fpsrl search` and `fpsrl evaluate`"
+                    .into(),
+            ),
             Error::Stopped { .. } | Error::Internal(_) => None,
         }
     }

@@ -9,25 +9,6 @@ use super::{
 use crate::plant::PlantKind;
 use crate::world::training::{Depth, Trainer};
 
-/// Every built-in plant.
-pub(super) const KINDS: [PlantKind; 4] =
-    [PlantKind::MountainCar, PlantKind::TextbookMountainCar, PlantKind::CartPoleBalancing, PlantKind::CartPoleSwingUp];
-
-/// A plant's name.
-pub(super) fn name(kind: PlantKind) -> &'static str {
-    match kind {
-        PlantKind::MountainCar => "mountain-car",
-        PlantKind::TextbookMountainCar => "mountain-car-textbook",
-        PlantKind::CartPoleBalancing => "cart-pole-balancing",
-        PlantKind::CartPoleSwingUp => "cart-pole-swing-up",
-    }
-}
-
-/// The plant of a name.
-pub(super) fn from_name(text: &str) -> Option<PlantKind> {
-    KINDS.into_iter().find(|&kind| name(kind) == text)
-}
-
 /// What holds where neither the user nor a benchmark says anything else.
 ///
 /// Variables, actions and horizon have no general default: [`check`](super::WrittenProblem::check) asks for them.
@@ -67,7 +48,7 @@ pub(super) fn general() -> Problem {
 
 /// A benchmark with its defaults.
 pub(super) fn problem(kind: PlantKind) -> Problem {
-    let general = Problem { name: name(kind).to_owned(), plant: Some(kind), ..general() };
+    let general = Problem { name: kind.name().to_owned(), plant: Some(kind), ..general() };
     match kind {
         PlantKind::MountainCar | PlantKind::TextbookMountainCar => Problem {
             horizon: 200,

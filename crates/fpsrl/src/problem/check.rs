@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::fmt::Display;
 
 use super::words::{Layers, OrWord};
-use super::written::{WrittenAction, WrittenState, plant_of};
+use super::written::{WrittenAction, WrittenState};
 use super::{
     ActionVariable, DataSettings, EvaluationSettings, FORMAT, PolicySettings, Problem, SearchSettings, StateVariable,
     WorldSettings, WrittenProblem, benchmarks,
 };
 use crate::error::{Error, Result};
 use crate::plant::PlantKind;
+use crate::policy::MOST_RULES;
 use crate::world::training::{Depth, Trainer};
 
 /// Rollouts compute in f32: numbers beyond this leave no room for squares.
@@ -37,7 +38,7 @@ impl WrittenProblem {
                 hint,
             ));
         }
-        let plant = self.plant.as_deref().map(|name| plant_of(name, "plant")).transpose()?;
+        let plant = self.plant.as_deref().map(PlantKind::from_name).transpose()?;
         let defaults = plant.map_or_else(benchmarks::general, benchmarks::problem);
         let horizon = match (self.horizon, plant) {
             (Some(horizon), _) => horizon,
@@ -324,7 +325,7 @@ impl Problem {
             let hint = "2 rules are a good beginning";
             return Err(Error::setting("policy.rules", rules, "a policy needs at least 1 rule", hint));
         }
-        within("policy.rules", rules as u64, 1, 256, "a policy has 1 to 256 rules")?;
+        within("policy.rules", rules as u64, 1, MOST_RULES as u64, &format!("a policy has 1 to {MOST_RULES} rules"))?;
         if self.policy.mirrored && rules % 2 == 1 {
             let rule = "mirrored rules come in pairs";
             let hint = format!("use {} or {} rules, or set `policy.mirrored = false`", rules.max(3) - 1, rules + 1);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::check::TRAINERS;
-use super::{FORMAT, Problem, benchmarks};
+use super::{FORMAT, Problem};
 use crate::world::training::Depth;
 
 impl Problem {
@@ -26,7 +26,7 @@ impl Problem {
         file.key("format", FORMAT, "version of this file's layout");
         file.key("name", quoted(&self.name), "the run directory is called after it");
         if let Some(plant) = self.plant {
-            file.key("plant", quoted(benchmarks::name(plant)), "the built-in plant that makes and judges");
+            file.key("plant", quoted(plant.name()), "the built-in plant that makes and judges");
         }
         file.key("seed", self.seed, "every random number comes from it");
         file.key("horizon", self.horizon, "T, steps of a rollout");

@@ -16,7 +16,6 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::FORMAT;
-use super::benchmarks;
 use super::words::{Layers, OrWord};
 use crate::error::{Error, Result, nearest};
 use crate::plant::PlantKind;
@@ -179,23 +178,34 @@ pub struct WrittenEvaluation {
 /// assert!(fpsrl::problem::benchmark_names().contains(&"cart-pole-swing-up".to_owned()));
 /// ```
 pub fn benchmark_names() -> Vec<String> {
-    benchmarks::KINDS.iter().map(|&kind| benchmarks::name(kind).to_owned()).collect()
-}
-
-/// The built-in plant of a name.
-pub(super) fn plant_of(name: &str, kind_of_name: &'static str) -> Result<PlantKind> {
-    benchmarks::from_name(name).ok_or_else(|| Error::UnknownName {
-        kind: kind_of_name,
-        name: name.to_owned(),
-        known: benchmark_names(),
-    })
+    PlantKind::all().map(|plant| plant.name().to_owned()).to_vec()
 }
 
 impl WrittenProblem {
     /// A built-in benchmark, with all its defaults.
     pub fn benchmark(name: &str) -> Result<Self> {
-        plant_of(name, "built-in problem")?;
+        let known = benchmark_names();
+        if !known.iter().any(|known| known == name) {
+            return Err(Error::UnknownName { kind: "built-in problem", name: name.to_owned(), known });
+        }
         Ok(Self { name: Some(name.to_owned()), plant: Some(name.to_owned()), ..Self::default() })
+    }
+
+    /// A built-in benchmark by its name, or a problem file by its path.
+    ///
+    /// ```
+    /// use fpsrl::problem::WrittenProblem;
+    /// assert!(WrittenProblem::find("mountain-car").is_ok());
+    /// assert!(WrittenProblem::find("no/problem.toml").unwrap_err().to_string().contains("cannot be read"));
+    /// ```
+    pub fn find(name_or_path: &str) -> Result<Self> {
+        let path = Path::new(name_or_path);
+        let is_path = name_or_path.contains(['/', '\\']) || path.extension().is_some_and(|end| end == "toml");
+        // A name wins over a file that happens to be called the same.
+        match Self::benchmark(name_or_path) {
+            Err(_) if is_path || path.is_file() => Self::read(path),
+            benchmark => benchmark,
+        }
     }
 
     /// Reads a problem file.

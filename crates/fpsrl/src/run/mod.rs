@@ -1,1 +1,24 @@
-//! run
+//! A run: the stages put together on the files of one directory.
+//!
+//! | file              | written by | holds                                                     |
+//! |-------------------|------------|-----------------------------------------------------------|
+//! | `problem.toml`    | generate   | the complete problem, each default written out            |
+//! | `transitions.csv` | generate   | the log                                                   |
+//! | `world.json`      | fit        | the learned world, and the digest of the log it came from |
+//! | `policy.json`     | search     | the rules                                                 |
+//! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
+//! | `summary.json`    | each stage | the figures so far; `evaluate` adds the last of them      |
+//!
+//! Each file is written whole or not at all. A stage that runs again removes what later stages made from its old
+//! result, so that the files of a run always belong together; files that do not are refused.
+//!
+//! A log of the user's own takes part as well: `problem.toml` and `transitions.csv` in a directory are enough for
+//! [`RunDirectory::fit`] and the stages after it.
+
+mod directory;
+mod stages;
+mod summary;
+
+pub use directory::RunDirectory;
+pub use stages::{WorldFile, generate};
+pub use summary::{Figures, Summary};

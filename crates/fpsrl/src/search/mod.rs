@@ -72,7 +72,7 @@ pub struct Search<'a> {
     began: Instant,
 }
 
-/// All that a search must remember to go on elsewhere as if it had never stopped.
+/// All that a search must remember, besides its record, to go on elsewhere as if it had never stopped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchState {
@@ -82,8 +82,6 @@ pub struct SearchState {
     pub order: Vec<usize>,
     /// The last iteration that improved the best fitness.
     pub improved: usize,
-    /// What has been recorded.
-    pub history: Vec<SearchRecord>,
 }
 
 impl<'a> Search<'a> {
@@ -93,20 +91,21 @@ impl<'a> Search<'a> {
         Self::with_swarm(problem, space, world, options, swarm)
     }
 
-    /// A search that goes on from a saved state.
+    /// A search that goes on from a saved state and what had been recorded until then.
     pub fn restore(
         problem: &'a Problem,
         space: &'a RuleSpace,
         world: &'a dyn World,
         options: SearchOptions,
         state: SearchState,
+        history: Vec<SearchRecord>,
     ) -> Self {
         let swarm = RingSwarm::restore(ring_settings(problem), space.low(), space.high(), problem.seed, state.swarm);
         let mut search = Self::with_swarm(problem, space, world, options, swarm);
         search.fitness.set_order(state.order);
         search.improved = state.improved;
-        search.earlier_seconds = state.history.last().map_or(0.0, |record| record.seconds);
-        search.history = state.history;
+        search.earlier_seconds = history.last().map_or(0.0, |record| record.seconds);
+        search.history = history;
         search
     }
 
@@ -138,7 +137,6 @@ impl<'a> Search<'a> {
             swarm: self.swarm.state().clone(),
             order: self.fitness.order().to_vec(),
             improved: self.improved,
-            history: self.history.clone(),
         }
     }
 

@@ -1,0 +1,98 @@
+//! The table at the end: what a person wants to know of a run.
+
+use std::fmt::Write;
+
+use fpsrl::explain;
+use fpsrl::run::{RunDirectory, Summary};
+
+/// A run's figures and rules, as far as they are known.
+pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
+    let summary = run.summary()?;
+    let problem = run.problem()?;
+    let mut text = figures(&summary);
+    if summary.search_return.is_some() || summary.model_return.is_some() {
+        let policy = run.policy(&problem)?;
+        let _ = writeln!(text, "\nRules");
+        for (index, sentence) in explain::sentences(&policy).iter().enumerate() {
+            let _ = writeln!(text, "  {}. {sentence}", index + 1);
+        }
+    }
+    Ok(text)
+}
+
+/// The figures of a summary. Writing to a string cannot fail.
+fn figures(summary: &Summary) -> String {
+    let mut text = String::new();
+    let Summary { problem, seed, samples, .. } = summary;
+    let _ = writeln!(text, "{problem}, seed {seed}, {} transitions", grouped(*samples as u64));
+    if !summary.world_errors.0.is_empty() {
+        let _ = writeln!(text, "\nWorld model                    error (share of the variance, on unseen rows)");
+        for (name, error) in &summary.world_errors.0 {
+            let _ = writeln!(text, "  {name:<28} {error:>9.2e}");
+        }
+    }
+    if summary.model_return.is_some() || summary.search_return.is_some() {
+        let _ = writeln!(text, "\nReturn");
+        let mut line = |name: &str, value: Option<f64>, note: &str| {
+            if let Some(value) = value {
+                let line = format!("  {name:<28} {value:>9.2}  {note}");
+                let _ = writeln!(text, "{}", line.trim_end());
+            }
+        };
+        line("search, on the world model", summary.search_return, "");
+        line("test, on the world model", summary.model_return, "");
+        line("test, on the true plant", summary.true_return, "");
+        line("gap (plant less model)", summary.gap, "");
+        let reached = match summary.success {
+            Some(true) => "reached",
+            Some(false) => "not reached",
+            None => "",
+        };
+        line("threshold of success", summary.success_threshold, reached);
+    }
+    let _ = writeln!(text, "\nTime");
+    let mut total = 0.0;
+    for (stage, seconds) in &summary.seconds.0 {
+        total += seconds;
+        let note = match (stage.as_str(), summary.model_steps) {
+            ("search", Some(steps)) => format!(
+                "  {} particles, {} iterations, {} model steps",
+                grouped(summary.particles as u64),
+                grouped(summary.iterations as u64),
+                grouped(steps)
+            ),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "  {stage:<28} {seconds:>7.1} s{note}");
+    }
+    if summary.seconds.0.len() > 1 {
+        let _ = writeln!(text, "  {:<28} {total:>7.1} s", "total");
+    }
+    text
+}
+
+/// A whole number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(12_345_678), "12,345,678");
+    }
+}

@@ -1,0 +1,271 @@
+//! Bad input gets one clear message with what to do, exit code 2, and nothing half-written.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{SMALL, command, contents, finished_run, fpsrl, refused, stderr, stdout};
+
+/// What the command says of a problem file.
+fn refused_problem(text: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("bad.toml"), text).unwrap();
+    refused(directory.path(), &["run", "bad.toml"])
+}
+
+/// What a stage says after one file of a finished run has been changed.
+fn refused_after(stage: &str, file: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
+    let directory = finished_run();
+    let path = directory.path().join("run").join(file);
+    fs::write(&path, change(fs::read(&path).unwrap())).unwrap();
+    let said = refused(directory.path(), &[stage, "run"]);
+    assert!(said.contains(file), "{said}");
+    said
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+fn half(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.truncate(bytes.len() / 2);
+    bytes
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_nearest() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = refused(directory.path(), &["run", "mountin-car"]);
+    assert!(said.contains("`mountin-car`") && said.contains("did you mean `mountain-car`?"), "{said}");
+    let said = refused_problem("plant = \"cart-pole\"");
+    assert!(said.contains("there is no plant called `cart-pole`"), "{said}");
+    let said = refused_problem("plant = \"mountain-car\"\n[search]\npartcles = 3\n");
+    assert!(said.contains("bad.toml, line 3") && said.contains("did you mean `particles`?"), "{said}");
+    let said = refused_problem("plant = \"mountain-car\"\n[world]\ntrainer = \"adm\"\n");
+    assert!(said.contains("did you mean `adam`?"), "{said}");
+}
+
+#[test]
+fn values_out_of_range_are_named_by_their_key() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, key) in [
+        (["--rules", "0"], "policy.rules"),
+        (["--particles", "1"], "search.particles"),
+        (["--iterations", "0"], "search.iterations"),
+        (["--samples", "50"], "search.start_states"),
+        (["--samples", "0"], "data.samples"),
+        (["--seed", "18446744073709551615"], "seed"),
+    ] {
+        let said = refused(directory.path(), &["run", "mountain-car", arguments[0], arguments[1]]);
+        assert!(said.contains(&format!("`{key}`")), "{said}");
+    }
+    for (lines, key) in [
+        ("horizon = 1", "horizon"),
+        ("discount_q = nan", "discount_q"),
+        ("success = inf", "success"),
+        ("[[state]]\nname = \"velocity\"\nwidth = [0.0, 1.0]", "state.velocity.width"),
+        ("[[state]]\nname = \"velocity\"\nwidth = [-1.0, 1.0]", "state.velocity.width"),
+        ("[[state]]\nname = \"velocity\"\ncentre = [nan, 1.0]", "state.velocity.centre"),
+        ("[data]\nsamples = 99", "search.start_states"),
+    ] {
+        let said = refused_problem(&format!("plant = \"mountain-car\"\n{lines}\n"));
+        assert!(said.contains(&format!("`{key}`")), "{said}");
+    }
+}
+
+#[test]
+fn a_problem_without_a_plant_cannot_generate() {
+    let said = refused_problem(
+        "horizon = 5\n[[state]]\nname = \"x\"\nstart = [0, 1]\n[[action]]\nname = \"u\"\nlimits = [0, 1]\n",
+    );
+    assert!(said.contains("needs the true plant") && said.contains("transitions.csv"), "{said}");
+}
+
+#[test]
+fn problem_files_that_cannot_be_read_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(refused(directory.path(), &["run", "none.toml"]).contains("none.toml cannot be read"));
+    fs::create_dir(directory.path().join("folder.toml")).unwrap();
+    assert!(refused(directory.path(), &["run", "folder.toml"]).contains("folder.toml cannot be read"));
+    fs::write(directory.path().join("binary.toml"), b"name = \"\xff\xfe\"").unwrap();
+    assert!(refused(directory.path(), &["run", "binary.toml"]).contains("binary.toml, line 1: this is not text"));
+    assert!(refused_problem("format = 2\nfuture = 1\n").contains("format version 2"));
+    assert!(refused_problem(&SMALL[..SMALL.len() - 3]).contains("bad.toml, line"));
+}
+
+#[test]
+fn an_existing_run_is_refused_unless_forced() {
+    let directory = finished_run();
+    fs::write(directory.path().join("small.toml"), SMALL).unwrap();
+    fs::write(directory.path().join("run/notes.txt"), "mine").unwrap();
+    let said = refused(directory.path(), &["run", "small.toml", "--out", "run"]);
+    assert!(said.contains("exists already") && said.contains("--force"), "{said}");
+    let output = fpsrl(directory.path(), &["generate", "small.toml", "--out", "run", "--force", "--seed", "9"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let names: Vec<String> = contents(&directory.path().join("run"))
+        .iter()
+        .map(|(path, _)| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(names, ["notes.txt", "problem.toml", "summary.json", "transitions.csv"]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("file"), "").unwrap();
+    refused(directory.path(), &["generate", "mountain-car", "--out", "file"]);
+    refused(directory.path(), &["generate", "mountain-car", "--out", "file/below"]);
+}
+
+/// A full disk, made with the system's limit on the size of a file: the write fails midway in the same manner.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    let limited = |directory: &Path, arguments: &str| {
+        let before = contents(directory);
+        // Without the trap, the signal would end the command before it could say anything.
+        let script = format!("trap '' XFSZ; ulimit -f 4; exec '{}' {arguments}", env!("CARGO_BIN_EXE_fpsrl"));
+        let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(directory).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("cannot be written") && said.contains("hint: "), "{said}");
+        (said, before == contents(directory))
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let (said, untouched) = limited(directory.path(), "generate mountain-car --samples 5000 --out runs/deep/a");
+    assert!(said.contains("runs/deep/a/transitions.csv"), "{said}");
+    assert!(untouched);
+    let directory = finished_run();
+    let (said, _) = limited(directory.path(), "fit run");
+    assert!(said.contains("world.json"), "{said}");
+    let parts = contents(directory.path()).into_iter().filter(|(path, _)| path.to_string_lossy().ends_with(".part"));
+    assert_eq!(parts.count(), 0);
+}
+
+#[test]
+fn a_directory_without_a_run_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for stage in ["fit", "search", "evaluate"] {
+        assert!(refused(directory.path(), &[stage, "nowhere"]).contains("nowhere cannot be read"));
+        assert!(refused(directory.path(), &[stage, "."]).contains("problem.toml is missing"));
+    }
+}
+
+#[test]
+fn a_stage_that_comes_too_early_is_told_which_is_first() {
+    let directory = finished_run();
+    fs::remove_file(directory.path().join("run/policy.json")).unwrap();
+    assert!(refused(directory.path(), &["evaluate", "run"]).contains("hint: run `fpsrl search` first"));
+    fs::remove_file(directory.path().join("run/world.json")).unwrap();
+    assert!(refused(directory.path(), &["search", "run"]).contains("hint: run `fpsrl fit` first"));
+    fs::remove_file(directory.path().join("run/transitions.csv")).unwrap();
+    assert!(refused(directory.path(), &["fit", "run"]).contains("transitions.csv is missing"));
+}
+
+#[test]
+fn broken_logs_are_refused_with_line_and_column() {
+    let edited = |from: &'static str, to: &'static str| {
+        move |bytes| text(bytes).replacen(from, to, 1).into_bytes()
+    };
+    let said = refused_after("fit", "transitions.csv", edited("0,3,", "0,3,NaN"));
+    assert!(said.contains("line 5, column `position`"), "{said}");
+    let said = refused_after("fit", "transitions.csv", edited("velocity", "velocty"));
+    assert!(said.contains("there is no column called `velocity`") && said.contains("`velocty`"), "{said}");
+    let said = refused_after("fit", "transitions.csv", edited("0,3,", "0,3,,"));
+    assert!(said.contains("line 5: this row has 9 fields"), "{said}");
+    refused_after("fit", "transitions.csv", half);
+    refused_after("fit", "transitions.csv", |_| Vec::new());
+    refused_after("fit", "transitions.csv", |bytes| text(bytes).lines().next().unwrap().as_bytes().to_vec());
+    let few = |bytes| text(bytes).lines().take(6).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+    assert!(refused_after("fit", "transitions.csv", few).contains("it has 5 rows"));
+}
+
+#[test]
+fn truncated_newer_and_foreign_files_are_refused() {
+    let newer = |bytes| text(bytes).replacen("\"format\": 1", "\"format\": 99", 1).into_bytes();
+    for (stage, file) in [("search", "world.json"), ("evaluate", "world.json"), ("evaluate", "policy.json")] {
+        assert!(refused_after(stage, file, half).contains("truncated"));
+        assert!(refused_after(stage, file, newer).contains("format version 99"));
+        refused_after(stage, file, |_| b"{}".to_vec());
+        refused_after(stage, file, |_| vec![0xff; 40]);
+    }
+    let appended = |mut bytes: Vec<u8>| {
+        bytes.extend_from_slice(b"9,0,0.1,0.1,0.1,0.1,0.1,-1.0\n");
+        bytes
+    };
+    assert!(refused_after("search", "transitions.csv", appended).contains("another log"));
+    let renamed = |bytes| text(bytes).replace("\"velocity\"", "\"speed\"").into_bytes();
+    assert!(refused_after("search", "world.json", renamed).contains("does not fit"));
+    assert!(refused_after("evaluate", "policy.json", renamed).contains("does not fit"));
+    let newer_problem = |bytes| text(bytes).replacen("format = 1", "format = 2", 1).into_bytes();
+    assert!(refused_after("search", "problem.toml", newer_problem).contains("format version 2"));
+}
+
+#[test]
+fn a_policy_with_a_width_of_zero_is_refused() {
+    let flattened = |bytes| {
+        let mut policy: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+        policy["actions"][0]["rules"][0]["width"][1] = 0.0.into();
+        policy.to_string().into_bytes()
+    };
+    let said = refused_after("evaluate", "policy.json", |bytes: Vec<u8>| flattened(&bytes));
+    assert!(said.contains("width"), "{said}");
+}
+
+#[test]
+fn a_search_with_bad_settings_changes_nothing() {
+    let directory = finished_run();
+    let said = refused(directory.path(), &["search", "run", "--rules", "0"]);
+    assert!(said.contains("`policy.rules`"), "{said}");
+    let more = |bytes| text(bytes).replacen("start_states = 5 ", "start_states = 401 ", 1).into_bytes();
+    assert!(refused_after_naming("search", "problem.toml", more).contains("400 rows"));
+}
+
+/// As [`refused_after`], for messages that name a setting instead of the file.
+fn refused_after_naming(stage: &str, file: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
+    let directory = finished_run();
+    let path = directory.path().join("run").join(file);
+    fs::write(&path, change(fs::read(&path).unwrap())).unwrap();
+    refused(directory.path(), &[stage, "run"])
+}
+
+#[test]
+fn wrong_usage_has_exit_code_2() {
+    let directory = tempfile::tempdir().unwrap();
+    for arguments in [
+        &["run", "mountain-car", "--sed", "3"] as &[&str],
+        &["run", "mountain-car", "--threads", "0"],
+        &["run", "mountain-car", "--seed", "one"],
+        &["run"],
+        &["fly"],
+        &[],
+    ] {
+        let output = fpsrl(directory.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(stdout(&output), "");
+        assert!(contents(directory.path()).is_empty());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_printed_is_an_error_and_a_closed_pipe_is_none() {
+    let directory = finished_run();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command(directory.path()).args(["evaluate", "run", "--json"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("error: the result cannot be printed"));
+    for format in ["--json", "--quiet"] {
+        let mut child = command(directory.path())
+            .args(["evaluate", "run", format])
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(!stderr(&output).contains("error"), "{}", stderr(&output));
+    }
+}

@@ -1,0 +1,325 @@
+//! The run directory: making it, opening it, reading its files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::stages::WorldFile;
+use super::summary::Summary;
+use crate::data::{Transitions, csv};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::policy::FuzzyPolicy;
+use crate::problem::{Problem, WrittenProblem};
+use crate::world::model::WorldModel;
+
+pub(super) const PROBLEM: &str = "problem.toml";
+pub(super) const TRANSITIONS: &str = "transitions.csv";
+pub(super) const WORLD: &str = "world.json";
+pub(super) const POLICY: &str = "policy.json";
+pub(super) const SEARCH: &str = "search.csv";
+pub(super) const SUMMARY: &str = "summary.json";
+
+/// Every file that fpsrl writes into a run directory, the latest first: in this order they are removed, so that an
+/// interruption never leaves a result without what it was made from.
+const FILES: [&str; 6] = [SUMMARY, SEARCH, POLICY, WORLD, TRANSITIONS, PROBLEM];
+
+/// A directory that holds the files of one run.
+///
+/// ```
+/// use fpsrl::{problem::WrittenProblem, progress::Silent, run};
+/// let parent = tempfile::tempdir()?;
+/// let mut written = WrittenProblem::benchmark("mountain-car")?;
+/// written.data.samples = Some(400);
+/// let path = parent.path().join("first");
+/// let run = run::generate(&written.check()?, &path, false, &Silent)?;
+/// assert_eq!(run.transitions(&run.problem()?)?.len(), 400);
+/// // A run that is there already is not overwritten.
+/// assert!(run::generate(&run.problem()?, &path, false, &Silent).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Opens a directory that holds at least a problem.
+    pub fn open(path: &Path) -> Result<Self> {
+        fs::read_dir(path).map_err(|source| Error::read(path, source))?;
+        let run = Self { path: path.to_owned() };
+        run.expect(PROBLEM, "fpsrl generate")?;
+        Ok(run)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of one of its files.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The path of a file that an earlier stage must have written.
+    fn expect(&self, name: &str, stage: &'static str) -> Result<PathBuf> {
+        let path = self.file(name);
+        match path.try_exists() {
+            Ok(true) => Ok(path),
+            Ok(false) => Err(Error::StageMissing { path, stage }),
+            Err(source) => Err(Error::read(&path, source)),
+        }
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> Result<Problem> {
+        WrittenProblem::read(&self.expect(PROBLEM, "fpsrl generate")?)?.check()
+    }
+
+    /// Changes settings of the problem, and writes it back complete.
+    pub fn change_problem(&self, change: impl FnOnce(&mut WrittenProblem)) -> Result<()> {
+        let path = self.expect(PROBLEM, "fpsrl generate")?;
+        let mut written = WrittenProblem::read(&path)?;
+        change(&mut written);
+        let text = written.check()?.to_toml();
+        files::write_atomically(&path, |file| file.write_all(text.as_bytes()))
+    }
+
+    /// The log.
+    pub fn transitions(&self, problem: &Problem) -> Result<Transitions> {
+        csv::read(&self.expect(TRANSITIONS, "fpsrl generate")?, problem)
+    }
+
+    /// The digest of the log.
+    pub fn data_sha256(&self) -> Result<String> {
+        files::sha256(&self.expect(TRANSITIONS, "fpsrl generate")?)
+    }
+
+    /// The learned world, if it was made for these variables and from this log.
+    pub fn world(&self, problem: &Problem) -> Result<WorldModel> {
+        let path = self.expect(WORLD, "fpsrl fit")?;
+        let WorldFile { data_sha256, world } = files::read_json(&path)?;
+        let again = "run `fpsrl fit` again";
+        world.validate().map_err(|problem| Error::Malformed {
+            path: path.clone(),
+            line: None,
+            column: None,
+            problem,
+            hint: again.into(),
+        })?;
+        let mismatch = |other: &str, problem: String| Error::Mismatch {
+            path: path.clone(),
+            other: self.file(other),
+            problem,
+            hint: again.into(),
+        };
+        let states: Vec<&str> = problem.states.iter().map(|state| state.name.as_str()).collect();
+        let actions: Vec<&str> = problem.actions.iter().map(|action| action.name.as_str()).collect();
+        let differ = |theirs: &[String], ours: &[&str], what: &str| {
+            let (theirs, ours) = (theirs.join(", "), ours.join(", "));
+            (theirs != ours).then(|| format!("its {what} are {theirs} instead of {ours}"))
+        };
+        let difference = differ(&world.states, &states, "state variables");
+        if let Some(problem) = difference.or_else(|| differ(&world.actions, &actions, "actions")) {
+            return Err(mismatch(PROBLEM, problem));
+        }
+        if data_sha256 != self.data_sha256()? {
+            return Err(mismatch(TRANSITIONS, "it was learned from another log".into()));
+        }
+        Ok(world)
+    }
+
+    /// The policy, if it was made for these variables.
+    pub fn policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
+        let path = self.expect(POLICY, "fpsrl search")?;
+        let policy: FuzzyPolicy = files::read_json(&path)?;
+        let hint = "run `fpsrl search` again".to_owned();
+        if let Some(problem) = policy.fault() {
+            return Err(Error::Malformed { path, line: None, column: None, problem, hint });
+        }
+        let theirs = policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|a| &a.name));
+        let ours = problem.states.iter().map(|state| &state.name).chain(problem.actions.iter().map(|a| &a.name));
+        if !theirs.eq(ours) {
+            let other = self.file(PROBLEM);
+            return Err(Error::Mismatch { path, other, problem: "it is for other variables".into(), hint });
+        }
+        Ok(policy)
+    }
+
+    /// The figures so far.
+    pub fn summary(&self) -> Result<Summary> {
+        files::read_json(&self.expect(SUMMARY, "fpsrl fit")?)
+    }
+
+    /// Removes what the stages after a file's own made from it.
+    pub(super) fn remove_results_after(&self, name: &str) -> Result<()> {
+        FILES.iter().take_while(|later| **later != name).try_for_each(|later| remove(&self.file(later)))
+    }
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a run may be put here: refused where something is already, unless `force`.
+pub(super) fn check_free(path: &Path, force: bool) -> Result<()> {
+    match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(Error::write(path, error)),
+        Err(error) => Err(Error::read(path, error)),
+        Ok(mut entries) => match entries.next() {
+            Some(_) if !force => Err(Error::RunExists { path: path.to_owned() }),
+            _ => Ok(()),
+        },
+    }
+}
+
+/// Makes a run directory with its first files. They are put together beside it and appear all at once; a failure
+/// leaves neither half a run nor new directories. With `force`, files of an old run give way, and nothing else does.
+pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) -> Result<()>) -> Result<RunDirectory> {
+    check_free(path, force)?;
+    let whole = files::absolute(path);
+    let parent = whole.parent().unwrap_or(&whole).to_owned();
+    let missing: Vec<PathBuf> =
+        parent.ancestors().take_while(|ancestor| !ancestor.exists()).map(Path::to_owned).collect();
+    let attempt = || {
+        fs::create_dir_all(&parent).map_err(|source| Error::write(path, source))?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".fpsrl-").suffix(".part");
+        // Temporary directories are private by default.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        let staging = builder.tempdir_in(&parent).map_err(|source| Error::write(path, source))?;
+        let staged = RunDirectory { path: staging.path().to_owned() };
+        fill(&staged).map_err(|error| named_after(error, staging.path(), path))?;
+        let written = |source| Error::write(path, source);
+        if whole.exists() {
+            FILES.iter().try_for_each(|name| remove(&whole.join(name)))?;
+            remove_leftovers(&whole);
+            // The first stage's files come first, for the same reason as they are removed last.
+            for name in FILES.iter().rev().filter(|name| staging.path().join(name).exists()) {
+                fs::rename(staging.path().join(name), whole.join(name)).map_err(written)?;
+            }
+        } else {
+            fs::rename(staging.path(), &whole).map_err(written)?;
+            // It has its name now: nothing is left to be cleaned up.
+            let _ = staging.keep();
+        }
+        Ok(RunDirectory { path: path.to_owned() })
+    };
+    attempt().inspect_err(|_| {
+        for directory in &missing {
+            // Only what is empty goes; whatever else appeared there meanwhile is not ours.
+            let _ = fs::remove_dir(directory);
+        }
+    })
+}
+
+/// Removes temporary files that a killed run left behind. They are in nobody's way, so a failure is no error.
+fn remove_leftovers(path: &Path) {
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(files::is_leftover) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// An error about a file in the staging directory, told of the place that the user knows.
+fn named_after(error: Error, staging: &Path, path: &Path) -> Error {
+    let place = |file: &Path| file.strip_prefix(staging).map_or_else(|_| file.to_owned(), |rest| path.join(rest));
+    match error {
+        Error::Write { path: file, source } => Error::Write { path: place(&file), source },
+        Error::Read { path: file, source } => Error::Read { path: place(&file), source },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(path: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn put(name: &'static str) -> impl FnOnce(&RunDirectory) -> Result<()> {
+        move |run| fs::write(run.file(name), name).map_err(|source| Error::write(&run.file(name), source))
+    }
+
+    #[test]
+    fn a_failure_leaves_nothing_behind() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("runs/deep/first");
+        let error = create(&path, false, |run| {
+            put(PROBLEM)(run)?;
+            Err(Error::write(&run.file(TRANSITIONS), io::ErrorKind::StorageFull.into()))
+        })
+        .unwrap_err();
+        let message = error.to_string();
+        assert!(message.starts_with(&path.join(TRANSITIONS).display().to_string()), "{message}");
+        assert!(names(parent.path()).is_empty());
+    }
+
+    #[test]
+    fn a_run_is_refused_where_something_is_already() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("first");
+        create(&path, false, put(PROBLEM)).unwrap();
+        let error = create(&path, false, put(PROBLEM)).unwrap_err();
+        assert!(matches!(error, Error::RunExists { .. }));
+        assert!(error.hint().unwrap().contains("--force"));
+        fs::write(parent.path().join("file"), "").unwrap();
+        assert!(matches!(create(&parent.path().join("file"), true, put(PROBLEM)), Err(Error::Write { .. })));
+    }
+
+    #[test]
+    fn an_empty_directory_may_be_filled() {
+        let parent = tempfile::tempdir().unwrap();
+        create(parent.path(), false, put(PROBLEM)).unwrap();
+        assert_eq!(names(parent.path()), [PROBLEM]);
+    }
+
+    #[test]
+    fn force_replaces_the_files_of_a_run_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("first");
+        create(&path, false, put(PROBLEM)).unwrap();
+        for name in [POLICY, WORLD, "notes.txt", ".fpsrl-abc.part"] {
+            fs::write(path.join(name), "old").unwrap();
+        }
+        create(&path, true, put(TRANSITIONS)).unwrap();
+        assert_eq!(names(&path), ["notes.txt", TRANSITIONS]);
+        assert_eq!(names(parent.path()), ["first"]);
+    }
+
+    #[test]
+    fn a_failure_under_force_keeps_the_old_run() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("first");
+        create(&path, false, put(PROBLEM)).unwrap();
+        create(&path, true, |_| Err(Error::Internal("no"))).unwrap_err();
+        assert_eq!(names(&path), [PROBLEM]);
+        assert_eq!(names(parent.path()), ["first"]);
+    }
+
+    #[test]
+    fn a_missing_file_is_answered_with_the_stage_that_writes_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let error = RunDirectory::open(parent.path()).unwrap_err();
+        assert!(error.to_string().contains("problem.toml is missing: fpsrl generate writes it"), "{error}");
+        let error = RunDirectory::open(&parent.path().join("nowhere")).unwrap_err();
+        assert!(matches!(error, Error::Read { .. }));
+        let run = create(&parent.path().join("first"), false, put(PROBLEM)).unwrap();
+        let problem = Problem::benchmark("mountain-car").unwrap();
+        assert!(run.world(&problem).unwrap_err().hint().unwrap().contains("`fpsrl fit`"));
+        assert!(run.policy(&problem).unwrap_err().hint().unwrap().contains("`fpsrl search`"));
+        assert!(run.transitions(&problem).unwrap_err().hint().unwrap().contains("`fpsrl generate`"));
+    }
+}

@@ -1,0 +1,194 @@
+//! The stages of a run, each from files to files.
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::directory::{self, POLICY, PROBLEM, RunDirectory, SEARCH, SUMMARY, TRANSITIONS, WORLD};
+use super::summary::Summary;
+use crate::data::{self, csv};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::policy::RuleSpace;
+use crate::problem::Problem;
+use crate::progress::{Progress, Stage};
+use crate::rollout::StartStates;
+use crate::search::{self, Ending, Search, SearchOptions, SearchRecord};
+use crate::world::model::WorldModel;
+use crate::world::{self, NetworkWorld};
+
+/// Rows that a world model needs, so that each part of the split has one.
+const FEWEST_ROWS: usize = 10;
+
+/// What `world.json` holds: the world, and which log it was learned from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorldFile {
+    /// The digest of the log.
+    pub data_sha256: String,
+    /// The learned world.
+    pub world: WorldModel,
+}
+
+/// Draws a log from the problem's plant, and makes a run directory of it.
+///
+/// What is there already is refused; with `force`, the files of an old run give way.
+pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &dyn Progress) -> Result<RunDirectory> {
+    directory::check_free(path, force)?;
+    let began = Instant::now();
+    let transitions = data::generate::generate(problem, progress)?;
+    directory::create(path, force, |run| {
+        let text = problem.to_toml();
+        files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
+        csv::write(&run.file(TRANSITIONS), problem, &transitions)?;
+        let mut summary = Summary::new(problem, transitions.len(), run.data_sha256()?);
+        summary.seconds.set("generate", began.elapsed().as_secs_f64());
+        run.write_summary(&summary)
+    })
+}
+
+impl RunDirectory {
+    /// Learns the world from the log.
+    pub fn fit(&self, progress: &dyn Progress) -> Result<Summary> {
+        let began = Instant::now();
+        let problem = self.problem()?;
+        let transitions = self.transitions(&problem)?;
+        if transitions.len() < FEWEST_ROWS {
+            return Err(Error::Malformed {
+                path: self.file(TRANSITIONS),
+                line: None,
+                column: None,
+                problem: format!("it has {} rows, and a world model needs at least {FEWEST_ROWS}", transitions.len()),
+                hint: "use a longer log".into(),
+            });
+        }
+        let data_sha256 = self.data_sha256()?;
+        let world = world::fit::fit(&problem, &transitions, progress)?;
+
+        let mut summary = Summary::new(&problem, transitions.len(), data_sha256.clone());
+        // How long the log took to generate is known only if it is still that log.
+        if let Some(earlier) = self.earlier_summary()?
+            && earlier.data_sha256 == data_sha256
+            && let Some(seconds) = earlier.seconds.get("generate")
+        {
+            summary.seconds.set("generate", seconds);
+        }
+        for variable in &world.variables {
+            summary.world_errors.set(&variable.name, variable.generalisation_error);
+        }
+        summary.world_errors.set("reward", world.reward.generalisation_error);
+        self.remove_results_after(WORLD)?;
+        files::write_json(&self.file(WORLD), &WorldFile { data_sha256, world })?;
+        summary.seconds.set("fit", began.elapsed().as_secs_f64());
+        self.write_summary(&summary)?;
+        Ok(summary)
+    }
+
+    /// Searches rules on the learned world.
+    pub fn search(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
+        let began = Instant::now();
+        let problem = self.problem()?;
+        let transitions = self.transitions(&problem)?;
+        problem.check_start_states(transitions.len())?;
+        let model = self.world(&problem)?;
+        let world = NetworkWorld::new(&model)?;
+        let space = RuleSpace::new(&problem, &transitions);
+        let mut search = Search::new(&problem, &space, &world, options);
+        if search.run(progress, |_| Ok(()))? == Ending::Stopped {
+            return Err(Error::Stopped { stage: "search" });
+        }
+
+        let (policy, best) = search.best();
+        let last = search.history().last().ok_or(Error::Internal("a search left no history"))?;
+        let mut summary = self.summary_for(&problem, &model, transitions.len())?;
+        summary.iterations = last.iteration;
+        summary.model_steps = Some(last.model_steps);
+        summary.search_return = Some(best);
+        self.remove_results_after(POLICY)?;
+        files::write_json(&self.file(POLICY), &policy)?;
+        write_history(&self.file(SEARCH), search.history())?;
+        summary.seconds.set("search", began.elapsed().as_secs_f64());
+        self.write_summary(&summary)?;
+        Ok(summary)
+    }
+
+    /// Scores the rules on the world model and, where there is one, on the true plant.
+    pub fn evaluate(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
+        let began = Instant::now();
+        let problem = self.problem()?;
+        let policy = self.policy(&problem)?;
+        let model = self.world(&problem)?;
+        let world = NetworkWorld::new(&model)?;
+        let starts = StartStates::for_evaluation(&problem);
+        progress.begin(Stage::Evaluate, 2);
+        let model_return = mean(&search::world_returns(&problem, &world, &policy, &starts, options.numerics));
+        progress.update(Stage::Evaluate, 1, &"on the world model");
+        let true_return = problem.plant.map(|plant| mean(&search::true_returns(&problem, plant, &policy, &starts)));
+        progress.update(Stage::Evaluate, 2, &"on the plant");
+        progress.end(Stage::Evaluate);
+
+        let mut summary = match self.earlier_summary()? {
+            Some(summary) => summary,
+            None => {
+                let rows = self.transitions(&problem)?.len();
+                self.summary_for(&problem, &model, rows)?
+            }
+        };
+        summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
+        summary.model_return = Some(model_return);
+        summary.true_return = true_return;
+        summary.gap = true_return.map(|truth| truth - model_return);
+        summary.success_threshold = problem.success;
+        summary.success = problem.success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
+        summary.threads = rayon::current_num_threads();
+        summary.seconds.set("evaluate", began.elapsed().as_secs_f64());
+        self.write_summary(&summary)?;
+        Ok(summary)
+    }
+
+    /// A summary up to the world model, with the times of the stages so far.
+    fn summary_for(&self, problem: &Problem, model: &WorldModel, rows: usize) -> Result<Summary> {
+        let mut summary = Summary::new(problem, rows, self.data_sha256()?);
+        if let Some(earlier) = self.earlier_summary()? {
+            for stage in ["generate", "fit"] {
+                if let Some(seconds) = earlier.seconds.get(stage) {
+                    summary.seconds.set(stage, seconds);
+                }
+            }
+        }
+        for variable in &model.variables {
+            summary.world_errors.set(&variable.name, variable.generalisation_error);
+        }
+        summary.world_errors.set("reward", model.reward.generalisation_error);
+        Ok(summary)
+    }
+
+    /// The summary that earlier stages left, if they did.
+    fn earlier_summary(&self) -> Result<Option<Summary>> {
+        match self.summary() {
+            Ok(summary) => Ok(Some(summary)),
+            Err(Error::StageMissing { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write_summary(&self, summary: &Summary) -> Result<()> {
+        files::write_json(&self.file(SUMMARY), summary)
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Writes `search.csv`.
+fn write_history(path: &Path, history: &[SearchRecord]) -> Result<()> {
+    files::write_atomically(path, |file| {
+        writeln!(file, "iteration,best,mean,model_steps,seconds")?;
+        for SearchRecord { iteration, best, mean, model_steps, seconds } in history {
+            writeln!(file, "{iteration},{best:?},{mean:?},{model_steps},{seconds:.6}")?;
+        }
+        Ok(())
+    })
+}

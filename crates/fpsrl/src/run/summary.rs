@@ -1,0 +1,143 @@
+//! `summary.json`: the figures of a run, filled in stage by stage.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use crate::problem::Problem;
+
+/// The figures of a run. What a stage has not brought yet is `null`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Summary {
+    /// The problem's name.
+    pub problem: String,
+    /// The seed of every random number.
+    pub seed: u64,
+    /// Transitions in the log.
+    pub samples: usize,
+    /// Rules for each action.
+    pub rules: usize,
+    /// Particles of the swarm.
+    pub particles: usize,
+    /// Iterations of the swarm; those made, once it has searched.
+    pub iterations: usize,
+    /// The policy's mean return on the world model, from the start states of the evaluation.
+    pub model_return: Option<f64>,
+    /// The policy's mean return on the true plant, from the same start states; null without a plant.
+    pub true_return: Option<f64>,
+    /// The true return less the model's: how far the model flatters the policy, if negative.
+    pub gap: Option<f64>,
+    /// The return from which the problem counts as solved.
+    pub success_threshold: Option<f64>,
+    /// Whether the true return reaches it.
+    pub success: Option<bool>,
+    /// The best mean return that the search found, from its own start states.
+    pub search_return: Option<f64>,
+    /// Of each state variable and the reward: mean squared error over variance, on rows that training never saw.
+    pub world_errors: Figures,
+    /// Steps of the world model that the search took.
+    pub model_steps: Option<u64>,
+    /// Seconds that each stage took.
+    pub seconds: Figures,
+    /// Threads that the last stage could use.
+    pub threads: usize,
+    /// The version of fpsrl that wrote this.
+    pub version: String,
+    /// The digest of the log.
+    pub data_sha256: String,
+}
+
+impl Summary {
+    /// The summary of a run of which only the log is known.
+    pub fn new(problem: &Problem, samples: usize, data_sha256: String) -> Self {
+        Self {
+            problem: problem.name.clone(),
+            seed: problem.seed,
+            samples,
+            rules: problem.policy.rules,
+            particles: problem.search.particles,
+            iterations: problem.search.iterations,
+            model_return: None,
+            true_return: None,
+            gap: None,
+            success_threshold: problem.success,
+            success: None,
+            search_return: None,
+            world_errors: Figures::default(),
+            model_steps: None,
+            seconds: Figures::default(),
+            threads: rayon::current_num_threads(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            data_sha256,
+        }
+    }
+}
+
+/// Numbers by name, in an order that means something.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures(pub Vec<(String, f64)>);
+
+impl Figures {
+    /// Sets a number; a new name comes last.
+    pub fn set(&mut self, name: &str, value: f64) {
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => self.0.push((name.to_owned(), value)),
+        }
+    }
+
+    /// The number of a name.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
+
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Figures {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FiguresVisitor;
+        impl<'de> Visitor<'de> for FiguresVisitor {
+            type Value = Figures;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("numbers by name")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Figures, A::Error> {
+                let mut figures = Figures::default();
+                while let Some((name, value)) = map.next_entry::<String, f64>()? {
+                    figures.set(&name, value);
+                }
+                Ok(figures)
+            }
+        }
+        deserializer.deserialize_map(FiguresVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_reads_back_to_itself_in_its_own_order() {
+        let problem = Problem::benchmark("mountain-car").unwrap();
+        let mut summary = Summary::new(&problem, 10, "0".into());
+        summary.seconds.set("generate", 0.5);
+        summary.seconds.set("fit", 1.5);
+        summary.seconds.set("generate", 0.25);
+        summary.true_return = Some(-42.0);
+        let text = crate::files::to_json(&summary).unwrap();
+        assert!(text.find("\"generate\": 0.25").unwrap() < text.find("\"fit\": 1.5").unwrap());
+        assert!(text.contains("\"model_return\": null"));
+        let back: Summary = crate::files::parse_json(text.as_bytes(), "summary.json".as_ref()).unwrap();
+        assert_eq!(back, summary);
+        assert_eq!(back.seconds.get("fit"), Some(1.5));
+    }
+}

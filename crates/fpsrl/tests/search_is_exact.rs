@@ -1,0 +1,155 @@
+//! A search finds the same whatever is pruned, however many threads score it, and wherever it is interrupted.
+
+use fpsrl::data::generate::generate;
+use fpsrl::plant::PlantWorld;
+use fpsrl::policy::RuleSpace;
+use fpsrl::problem::Problem;
+use fpsrl::progress::Silent;
+use fpsrl::search::{Search, SearchOptions, SearchRecord, SearchState};
+use fpsrl::simd::{Mode, Numerics};
+use fpsrl::world::fit::fit;
+use fpsrl::world::training::Depth;
+use fpsrl::world::{NetworkWorld, World};
+
+const BENCHMARKS: [&str; 3] = ["mountain-car", "cart-pole-balancing", "cart-pole-swing-up"];
+
+/// A benchmark cut down to a second of work, with a roughly fitted world.
+struct Case {
+    problem: Problem,
+    space: RuleSpace,
+    learned: NetworkWorld,
+    plant: PlantWorld,
+}
+
+fn case(name: &str) -> Case {
+    let mut problem = Problem::benchmark(name).unwrap();
+    problem.data.samples = 1_000;
+    problem.world.layers = Depth::Layers(1);
+    problem.world.epochs = 10;
+    problem.search.particles = 12;
+    problem.search.iterations = 12;
+    problem.search.start_states = 33;
+    let transitions = generate(&problem, &Silent).unwrap();
+    let learned = NetworkWorld::new(&fit(&problem, &transitions, &Silent).unwrap()).unwrap();
+    let space = RuleSpace::new(&problem, &transitions);
+    let plant = PlantWorld::new(problem.plant.unwrap());
+    Case { problem, space, learned, plant }
+}
+
+impl Case {
+    fn worlds(&self) -> [&dyn World; 2] {
+        [&self.learned, &self.plant]
+    }
+
+    fn search<'a>(&'a self, world: &'a dyn World, prune: bool) -> Search<'a> {
+        let options = SearchOptions { numerics: Numerics::detect(Mode::Fast), prune };
+        Search::new(&self.problem, &self.space, world, options)
+    }
+}
+
+/// All that must not differ: the swarm, and the record without the clock and, where pruning differs, without the steps.
+fn found(search: &Search<'_>, with_steps: bool) -> (SearchState, Vec<SearchRecord>) {
+    let mut history = search.history().to_vec();
+    for record in &mut history {
+        record.seconds = 0.0;
+        if !with_steps {
+            record.model_steps = 0;
+        }
+    }
+    (search.state(), history)
+}
+
+#[test]
+fn pruning_changes_nothing_but_the_price() {
+    for name in BENCHMARKS {
+        let case = case(name);
+        let mut saved = 0;
+        for world in case.worlds() {
+            let mut full = case.search(world, false);
+            let mut pruned = case.search(world, true);
+            full.run(&Silent, |_| Ok(())).unwrap();
+            pruned.run(&Silent, |_| Ok(())).unwrap();
+            assert_eq!(found(&full, false), found(&pruned, false), "{name}");
+            let steps = |search: &Search<'_>| search.history().last().unwrap().model_steps;
+            assert!(steps(&pruned) <= steps(&full), "{name}: pruning cost steps");
+            saved += steps(&full) - steps(&pruned);
+        }
+        assert!(saved > 0, "{name}: pruning saved nothing");
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_show() {
+    let case = case("cart-pole-balancing");
+    let with_threads = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut search = case.search(&case.learned, true);
+            search.run(&Silent, |_| Ok(())).unwrap();
+            found(&search, true)
+        })
+    };
+    let alone = with_threads(1);
+    assert_eq!(alone, with_threads(2));
+    assert_eq!(alone, with_threads(5));
+}
+
+#[test]
+fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
+    let case = case("mountain-car");
+    let mut whole = case.search(&case.learned, true);
+    whole.run(&Silent, |_| Ok(())).unwrap();
+    for interrupted_after in [1, 2, 7, 12] {
+        let mut first = case.search(&case.learned, true);
+        for _ in 0..interrupted_after {
+            first.step();
+        }
+        // Through text, as a checkpoint goes.
+        let text = serde_json::to_string(&first.state()).unwrap();
+        let state: SearchState = serde_json::from_str(&text).unwrap();
+        let options = SearchOptions { numerics: Numerics::detect(Mode::Fast), prune: true };
+        let mut second =
+            Search::restore(&case.problem, &case.space, &case.learned, options, state, first.history().to_vec());
+        second.run(&Silent, |_| Ok(())).unwrap();
+        assert_eq!(found(&whole, true), found(&second, true), "interrupted after {interrupted_after}");
+    }
+}
+
+#[test]
+fn a_search_that_stalls_ends_when_its_patience_does() {
+    let mut case = case("mountain-car");
+    case.problem.search.iterations = 10_000;
+    case.problem.search.patience = Some(3);
+    let mut search = case.search(&case.learned, true);
+    let ending = search.run(&Silent, |_| Ok(())).unwrap();
+    assert_eq!(ending, fpsrl::search::Ending::Stalled);
+    let history = search.history();
+    let last = history.last().unwrap();
+    assert!(last.iteration < 10_000);
+    assert_eq!(history[last.iteration - 3].best, last.best);
+    // Not sooner: the iteration before those three improved, unless it was the first.
+    assert!(last.iteration == 3 || history[last.iteration - 4].best < last.best);
+}
+
+#[test]
+fn reproducible_searches_are_the_same_at_every_instruction_set() {
+    for name in BENCHMARKS {
+        let mut case = case(name);
+        case.problem.search.iterations = 4;
+        for world in case.worlds() {
+            let results: Vec<_> = Numerics::every(Mode::Reproducible)
+                .into_iter()
+                .map(|numerics| {
+                    let options = SearchOptions { numerics, prune: true };
+                    let mut search = Search::new(&case.problem, &case.space, world, options);
+                    search.run(&Silent, |_| Ok(())).unwrap();
+                    found(&search, true)
+                })
+                .collect();
+            assert!(results.len() > 1 || cfg!(not(target_arch = "x86_64")));
+            for result in &results[1..] {
+                assert_eq!(*result, results[0], "{name}");
+            }
+        }
+    }
+}
