@@ -63,7 +63,7 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
         validation_error: 0.0,
         generalisation_error: 0.0,
         depths: Vec::new(),
-        network: network(index as u32, inputs.len(), layers, neurons),
+        network: network(index as u32, inputs.len(), layers, neurons, (index < 4).then_some(index)),
     };
     WorldModel {
         format: 1,
@@ -75,22 +75,33 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
     }
 }
 
-fn network(which: u32, inputs: usize, layers: usize, neurons: usize) -> Network {
+/// A network with random weights.
+///
+/// One that is pulled back has in its first neurons nothing but that input, and from them an output of the opposite sign:
+/// like friction, it keeps states where the scales expect them and rollouts from diverging by their roundings.
+fn network(which: u32, inputs: usize, layers: usize, neurons: usize, pulled_back: Option<usize>) -> Network {
     let stream = Stream::new(1, Purpose::Weights);
     let mut sizes = vec![inputs];
     sizes.extend(std::iter::repeat_n(neurons, layers));
     sizes.push(1);
+    let count = sizes.len() - 1;
     let layers = sizes
         .windows(2)
         .enumerate()
         .map(|(layer, pair)| {
             let number = |index: usize, kind: u32| stream.normal(which * 16 + layer as u32, index as u32, kind);
-            Layer {
-                inputs: pair[0],
-                outputs: pair[1],
-                weights: (0..pair[0] * pair[1]).map(|index| number(index, 0) / (pair[0] as f64).sqrt()).collect(),
-                biases: (0..pair[1]).map(|index| 0.3 * number(index, 1)).collect(),
+            let mut weights: Vec<f64> =
+                (0..pair[0] * pair[1]).map(|index| number(index, 0) / (pair[0] as f64).sqrt()).collect();
+            let mut biases: Vec<f64> = (0..pair[1]).map(|index| 0.3 * number(index, 1)).collect();
+            if let Some(input) = pulled_back {
+                let last = layer + 1 == count;
+                if !last {
+                    weights[..pair[0]].fill(0.0);
+                    biases[0] = 0.0;
+                }
+                weights[if layer == 0 { input } else { 0 }] = if last { -2.0 } else { 1.0 };
             }
+            Layer { inputs: pair[0], outputs: pair[1], weights, biases }
         })
         .collect();
     Network { layers }
