@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use fpsrl::problem::WrittenProblem;
+use fpsrl::problem::{OrWord, WrittenProblem};
 
 /// Readable fuzzy controllers from logged behaviour.
 ///
@@ -33,7 +33,8 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   fpsrl run mountain-car
   fpsrl run cart-pole-balancing --samples 100000 --seed 2
-  fpsrl run problem.toml --out runs/mine --force";
+  fpsrl run problem.toml --out runs/mine --force
+  fpsrl run --resume runs/mine                 after an interruption of any kind";
 
 const GENERATE_EXAMPLES: &str = "\
 Examples:
@@ -55,12 +56,17 @@ const EVALUATE_EXAMPLES: &str = "\
 Examples:
   fpsrl evaluate runs/mountain-car-seed1 --json";
 
+/// What a run that goes on has already.
+const SETTINGS: [&str; 10] = [
+    "problem", "seed", "samples", "rules", "particles", "iterations", "start_states", "patience", "out", "force",
+];
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run every stage: generate, fit, search, evaluate
     #[command(after_help = RUN_EXAMPLES)]
-    Run(New),
+    Run(RunArguments),
     /// Draw random-action trajectories from a plant, into a new run directory
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(New),
@@ -75,12 +81,32 @@ pub enum Verb {
     Evaluate(Existing),
 }
 
+/// A whole run, or the rest of one.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Go on with a run that was interrupted: the stages that it lacks, its search from the last checkpoint
+    #[arg(long, value_name = "DIR", conflicts_with_all = SETTINGS)]
+    pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub new: New,
+    #[command(flatten)]
+    pub pruning: Pruning,
+}
+
+/// How candidates are scored; the result is the same.
+#[derive(Debug, Args)]
+pub struct Pruning {
+    /// Score every candidate in full, even where it cannot improve its particle any more; for comparison
+    #[arg(long)]
+    pub no_prune: bool,
+}
+
 /// A run to be made.
 #[derive(Debug, Args)]
 pub struct New {
     /// A built-in problem's name, or the path of a problem file
-    #[arg(value_name = "NAME|PROBLEM.TOML")]
-    pub problem: String,
+    #[arg(value_name = "NAME|PROBLEM.TOML", required_unless_present = "resume")]
+    pub problem: Option<String>,
     /// Where every random number comes from
     #[arg(long)]
     pub seed: Option<u64>,
@@ -116,6 +142,8 @@ pub struct SearchArguments {
     pub existing: Existing,
     #[command(flatten)]
     pub swarm: Swarm,
+    #[command(flatten)]
+    pub pruning: Pruning,
 }
 
 /// Settings of the search.
@@ -130,6 +158,15 @@ pub struct Swarm {
     /// Iterations of the swarm
     #[arg(long, value_name = "COUNT")]
     pub iterations: Option<usize>,
+    /// Start states that each candidate is scored from
+    #[arg(long, value_name = "COUNT")]
+    pub start_states: Option<usize>,
+    /// End the search after so many iterations without improvement
+    #[arg(long, value_name = "COUNT")]
+    pub patience: Option<usize>,
+    /// As fast as this machine can, or the same bits on every machine
+    #[arg(long, value_name = "MODE", value_parser = ["fast", "reproducible"])]
+    pub numerics: Option<String>,
 }
 
 /// How the command goes about it; nothing here changes a result.
@@ -152,6 +189,13 @@ impl Swarm {
         written.policy.rules = self.rules.or(written.policy.rules);
         written.search.particles = self.particles.or(written.search.particles);
         written.search.iterations = self.iterations.or(written.search.iterations);
+        written.search.start_states = self.start_states.or(written.search.start_states);
+        if let Some(patience) = self.patience {
+            written.search.patience = Some(OrWord::Value(patience));
+        }
+        if self.numerics.is_some() {
+            written.search.numerics.clone_from(&self.numerics);
+        }
     }
 }
 

@@ -1,47 +1,72 @@
 //! The verbs: each calls the library's stages and prints what came out.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fpsrl::problem::WrittenProblem;
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::search::SearchOptions;
-use fpsrl::simd::{Mode, Numerics};
 
 use crate::Failure;
-use crate::arguments::{Arguments, Existing, Manner, New, SearchArguments, Verb};
+use crate::arguments::{Arguments, Existing, Manner, New, RunArguments, SearchArguments, Verb};
 use crate::progress::Bars;
 use crate::table;
 
 /// Does what the arguments say.
 pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.verb {
-        Verb::Run(new) => run_all(new),
+        Verb::Run(arguments) => match &arguments.resume {
+            Some(directory) => resume(directory, arguments),
+            None => run_all(arguments),
+        },
         Verb::Generate(new) => {
             let bars = begin(&new.manner);
             let run = generate(new, &bars)?;
             finish(&run, &new.manner, &bars)
         }
         Verb::Fit(existing) => on_existing(existing, |run, bars| run.fit(bars).map(drop)),
-        Verb::Search(SearchArguments { existing, swarm }) => on_existing(existing, |run, bars| {
+        Verb::Search(SearchArguments { existing, swarm, pruning }) => on_existing(existing, |run, bars| {
             let problem = run.problem_with(|written| swarm.apply(written))?;
-            run.search_for(&problem, options(), bars).map(drop)
+            run.search_for(&problem, SearchOptions::of(&problem, !pruning.no_prune), bars).map(drop)
         }),
-        Verb::Evaluate(existing) => on_existing(existing, |run, bars| run.evaluate(options(), bars).map(drop)),
+        Verb::Evaluate(existing) => on_existing(existing, |run, bars| {
+            run.evaluate(SearchOptions::of(&run.problem()?, true), bars).map(drop)
+        }),
     }
 }
 
-fn run_all(new: &New) -> Result<(), Failure> {
-    let bars = begin(&new.manner);
-    let run = generate(new, &bars)?;
-    run.fit(&bars)?;
-    run.search(options(), &bars)?;
-    run.evaluate(options(), &bars)?;
-    finish(&run, &new.manner, &bars)
+fn run_all(arguments: &RunArguments) -> Result<(), Failure> {
+    let manner = &arguments.new.manner;
+    let bars = begin(manner);
+    let run = generate(&arguments.new, &bars)?;
+    let options = SearchOptions::of(&run.problem()?, !arguments.pruning.no_prune);
+    let stages = || {
+        run.fit(&bars)?;
+        run.search(options, &bars)?;
+        run.evaluate(options, &bars)
+    };
+    stages().map_err(|error| resumable(error, run.path()))?;
+    finish(&run, manner, &bars)
+}
+
+fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
+    let manner = &arguments.new.manner;
+    let bars = begin(manner);
+    let run = RunDirectory::open(directory)?;
+    run.resume(!arguments.pruning.no_prune, &bars).map_err(|error| resumable(error, directory))?;
+    finish(&run, manner, &bars)
+}
+
+/// An interruption says how to go on.
+fn resumable(error: fpsrl::Error, directory: &Path) -> Failure {
+    match error {
+        fpsrl::Error::Stopped { .. } => Failure::Interrupted(error, directory.to_owned()),
+        other => Failure::Library(other),
+    }
 }
 
 fn generate(new: &New, bars: &Bars) -> Result<RunDirectory, Failure> {
-    let mut written = WrittenProblem::find(&new.problem)?;
+    let mut written = WrittenProblem::find(new.problem.as_deref().unwrap_or_default())?;
     new.apply(&mut written);
     let problem = written.check()?;
     let default = || PathBuf::from("runs").join(format!("{}-seed{}", problem.name, problem.seed));
@@ -55,12 +80,8 @@ fn on_existing(
 ) -> Result<(), Failure> {
     let bars = begin(&existing.manner);
     let run = RunDirectory::open(&existing.directory)?;
-    stage(&run, &bars)?;
+    stage(&run, &bars).map_err(|error| resumable(error, &existing.directory))?;
     finish(&run, &existing.manner, &bars)
-}
-
-fn options() -> SearchOptions {
-    SearchOptions { numerics: Numerics::detect(Mode::Fast), prune: true }
 }
 
 fn begin(manner: &Manner) -> Bars {

@@ -10,6 +10,7 @@ mod table;
 
 use std::io::{self, Write};
 use std::panic::{self, PanicHookInfo};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -21,6 +22,8 @@ use arguments::Arguments;
 enum Failure {
     /// The library refused something or failed.
     Library(fpsrl::Error),
+    /// The user stopped a run that can go on.
+    Interrupted(fpsrl::Error, PathBuf),
     /// Standard output could not be written.
     Output(io::Error),
 }
@@ -47,6 +50,12 @@ fn main() -> ExitCode {
         Ok(Err(Failure::Output(error))) => {
             complain(&format!("the result cannot be printed: {error}"), Some("check where the output goes"));
             ExitCode::from(2)
+        }
+        Ok(Err(Failure::Interrupted(error, directory))) => {
+            let hint = format!("go on with `fpsrl run --resume {}`", directory.display());
+            complain(&error.to_string(), Some(&hint));
+            // What shells expect of a program that Ctrl-C ended.
+            ExitCode::from(130)
         }
         Ok(Err(Failure::Library(error))) => {
             complain(&error.to_string(), error.hint().as_deref());

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fpsrl::progress::{Progress, Stage};
@@ -10,6 +11,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A note is put into words at most this often.
 const BETWEEN_NOTES: Duration = Duration::from_millis(100);
+
+/// Whether Ctrl-C has been pressed.
+static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Draws the progress of stages.
 pub struct Bars {
@@ -28,7 +32,15 @@ struct Current {
 
 impl Bars {
     /// Draws on standard error, or nowhere if `quiet`.
+    ///
+    /// From now on Ctrl-C asks the work to end well; a second one ends it at once.
     pub fn new(quiet: bool) -> Self {
+        // It fails only where signals cannot be caught; then Ctrl-C kills, and checkpoints serve as well.
+        let _ = ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
         Self { quiet, terminal: io::stderr().is_terminal(), current: Mutex::new(None) }
     }
 
@@ -82,6 +94,10 @@ impl Progress for Bars {
                 bar.set_message(last.clone());
             }
         });
+    }
+
+    fn stop_requested(&self) -> bool {
+        STOP.load(Ordering::Relaxed)
     }
 
     fn end(&self, stage: Stage) {

@@ -35,7 +35,7 @@ impl RuleSpace {
                 (centre, state.width.unwrap_or([0.05 * span, 2.0 * span]))
             })
             .collect();
-        let searched = if problem.policy.mirrored { problem.policy.rules / 2 } else { problem.policy.rules };
+        let searched = searched_rules(problem);
         let (mut low, mut high) = (Vec::new(), Vec::new());
         for _ in &problem.actions {
             for _ in 0..searched {
@@ -69,6 +69,11 @@ impl RuleSpace {
                 .collect(),
         };
         Self { template, low, high }
+    }
+
+    /// How many parameters the policies of a problem have: (2 D + 1) · C + 1 for each action, of mirrored rules one half.
+    pub fn parameter_count(problem: &Problem) -> usize {
+        problem.actions.len() * ((2 * problem.states.len() + 1) * searched_rules(problem) + 1)
     }
 
     /// The lowest value of each parameter.
@@ -121,6 +126,11 @@ impl RuleSpace {
     }
 }
 
+/// Rules of an action that are in the vector.
+fn searched_rules(problem: &Problem) -> usize {
+    if problem.policy.mirrored { problem.policy.rules / 2 } else { problem.policy.rules }
+}
+
 /// The range between two outer quantiles; never empty.
 fn robust_range(values: &[f64]) -> [f64; 2] {
     let mut sorted = values.to_vec();
@@ -145,6 +155,35 @@ fn symmetric([low, high]: [f64; 2]) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_benchmarks_have_as_many_parameters_as_the_paper_says() {
+        for (name, count) in [("mountain-car", 11), ("cart-pole-balancing", 10), ("cart-pole-swing-up", 19)] {
+            let problem = Problem::benchmark(name).unwrap();
+            assert_eq!(RuleSpace::parameter_count(&problem), count);
+            let transitions = Transitions {
+                states: vec![vec![-1.0, 1.0]; problem.states.len()],
+                ..Transitions::new(problem.states.len(), 1)
+            };
+            assert_eq!(RuleSpace::new(&problem, &transitions).low().len(), count);
+        }
+    }
+
+    #[test]
+    fn mirrored_rules_act_oppositely_in_opposite_states() {
+        let problem = Problem::benchmark("cart-pole-swing-up").unwrap();
+        let space = RuleSpace::new(&problem, &Transitions::new(4, 1));
+        let stream = crate::random::Stream::new(1, crate::random::Purpose::SwarmStart);
+        let position: Vec<f64> = (0..19)
+            .map(|index| stream.within(space.low()[index], space.high()[index], 0, 0, index as u32))
+            .collect();
+        let policy = space.decode(&position);
+        assert_eq!(policy.actions[0].rules[2], policy.actions[0].rules[0].mirror());
+        let state = [0.3, -2.0, 1.0, 0.5];
+        let there = policy.act(&state)[0];
+        let back = policy.act(&state.map(|value| -value))[0];
+        assert!((there + back).abs() < 1e-9 && there != 0.0, "{there} {back}");
+    }
 
     #[test]
     fn outliers_do_not_move_the_bounds() {

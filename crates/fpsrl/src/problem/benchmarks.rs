@@ -7,6 +7,7 @@ use super::{
     WorldSettings,
 };
 use crate::plant::PlantKind;
+use crate::simd::Mode;
 use crate::world::training::{Depth, Trainer};
 
 /// What holds where neither the user nor a benchmark says anything else.
@@ -41,6 +42,7 @@ pub(super) fn general() -> Problem {
             velocity_limit: 0.1,
             start_states: 100,
             patience: None,
+            numerics: Mode::Fast,
         },
         evaluation: EvaluationSettings { start_states: 1_000 },
     }

@@ -12,6 +12,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::plant::PlantKind;
 use crate::policy::MOST_RULES;
+use crate::simd::Mode;
 use crate::world::training::{Depth, Trainer};
 
 /// Rollouts compute in f32: numbers beyond this leave no room for squares.
@@ -21,6 +22,9 @@ const NARROWEST: f64 = 1e-9;
 
 /// Names of columns that are not variables.
 const RESERVED: [&str; 3] = ["episode", "step", "reward"];
+
+/// The numeric modes by name.
+pub(super) const MODES: [(&str, Mode); 2] = [("fast", Mode::Fast), ("reproducible", Mode::Reproducible)];
 
 /// The trainers by name.
 pub(super) const TRAINERS: [(&str, Trainer); 3] =
@@ -68,16 +72,7 @@ impl WrittenProblem {
                     }
                 },
                 neurons: self.world.neurons.unwrap_or(defaults.world.neurons),
-                trainer: match self.world.trainer {
-                    None => defaults.world.trainer,
-                    Some(name) => match TRAINERS.iter().find(|(known, _)| *known == name) {
-                        Some((_, trainer)) => *trainer,
-                        None => {
-                            let known = TRAINERS.iter().map(|(known, _)| (*known).to_owned()).collect();
-                            return Err(Error::UnknownName { kind: "trainer", name, known });
-                        }
-                    },
-                },
+                trainer: by_name("trainer", &TRAINERS, self.world.trainer, defaults.world.trainer)?,
                 epochs: self.world.epochs.unwrap_or(defaults.world.epochs),
                 restarts: self.world.restarts.unwrap_or(defaults.world.restarts),
             },
@@ -96,6 +91,7 @@ impl WrittenProblem {
                 velocity_limit: self.search.velocity_limit.unwrap_or(defaults.search.velocity_limit),
                 start_states: self.search.start_states.unwrap_or(defaults.search.start_states),
                 patience: self.search.patience.map_or(defaults.search.patience, OrWord::value),
+                numerics: by_name("numeric mode", &MODES, self.search.numerics, defaults.search.numerics)?,
             },
             evaluation: EvaluationSettings {
                 start_states: self.evaluation.start_states.unwrap_or(defaults.evaluation.start_states),
@@ -103,6 +99,18 @@ impl WrittenProblem {
         };
         problem.check()?;
         Ok(problem)
+    }
+}
+
+/// The thing of a name, or the default where none is given.
+fn by_name<T: Copy>(kind: &'static str, all: &[(&str, T)], name: Option<String>, default: T) -> Result<T> {
+    let Some(name) = name else { return Ok(default) };
+    match all.iter().find(|(known, _)| *known == name) {
+        Some((_, thing)) => Ok(*thing),
+        None => {
+            let known = all.iter().map(|(known, _)| (*known).to_owned()).collect();
+            Err(Error::UnknownName { kind, name, known })
+        }
     }
 }
 
@@ -553,6 +561,7 @@ mod tests {
     fn unknown_names_are_refused() {
         assert!(refused("mountain-car", |w| w.plant = Some("hill".into())).contains("`hill`"));
         assert!(refused("mountain-car", |w| w.world.trainer = Some("sgd".into())).contains("`sgd`"));
+        assert!(refused("mountain-car", |w| w.search.numerics = Some("slow".into())).contains("`slow`"));
         assert!(refused("mountain-car", |w| w.states = vec![state("speed")]).contains("`speed`"));
         let action = WrittenAction { name: "push".into(), ..WrittenAction::default() };
         assert!(refused("mountain-car", |w| w.actions = vec![action.clone()]).contains("`push`"));

@@ -17,6 +17,7 @@ pub use written::{
 
 use crate::error::Result;
 use crate::plant::PlantKind;
+use crate::simd::Mode;
 use crate::world::training::{Depth, Trainer};
 
 /// The version of the problem file and of the run directory that this library writes.
@@ -139,6 +140,8 @@ pub struct SearchSettings {
     pub start_states: usize,
     /// Iterations without an improvement after which the search ends; none goes on to the end.
     pub patience: Option<usize>,
+    /// As fast as the machine can, or the same bits on every machine.
+    pub numerics: Mode,
 }
 
 /// The evaluation on the plant.

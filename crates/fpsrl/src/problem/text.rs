@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::check::TRAINERS;
+use super::check::{MODES, TRAINERS};
 use super::{FORMAT, Problem};
 use crate::world::training::Depth;
 
@@ -88,6 +88,9 @@ impl Problem {
         file.key("start_states", search.start_states, "that a policy is scored from");
         let patience = search.patience.map_or("\"none\"".into(), |patience| patience.to_string());
         file.key("patience", patience, "iterations without improvement that end the search, or \"none\"");
+        let numerics = MODES.iter().find(|(_, mode)| *mode == search.numerics);
+        let known = "\"fast\", or \"reproducible\" for the same bits on every machine";
+        file.key("numerics", quoted(numerics.map_or("", |(name, _)| name)), known);
 
         file.section("[evaluation]");
         file.key("start_states", self.evaluation.start_states, "that the policy is tested from, never seen before");
@@ -137,6 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::problem::{ActionVariable, Problem, StateVariable, WrittenProblem, benchmark_names};
+    use crate::simd::Mode;
     use crate::world::training::{Depth, Trainer};
 
     fn read_back(problem: &Problem) -> Problem {
@@ -203,6 +207,7 @@ mod tests {
             problem.search.velocity_limit = limit;
             problem.search.start_states = start_states;
             problem.search.patience = patience;
+            problem.search.numerics = if tests % 2 == 0 { Mode::Fast } else { Mode::Reproducible };
             problem.evaluation.start_states = tests;
             problem
         }

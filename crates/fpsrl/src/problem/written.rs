@@ -162,6 +162,8 @@ pub struct WrittenSearch {
     pub start_states: Option<usize>,
     /// Iterations without improvement that end the search, or "none".
     pub patience: Option<OrWord<usize>>,
+    /// "fast" or "reproducible".
+    pub numerics: Option<String>,
 }
 
 /// `[evaluation]` as written.

@@ -19,10 +19,12 @@ pub(super) const WORLD: &str = "world.json";
 pub(super) const POLICY: &str = "policy.json";
 pub(super) const SEARCH: &str = "search.csv";
 pub(super) const SUMMARY: &str = "summary.json";
+pub(super) const CHECKPOINT: &str = "checkpoint.json";
+pub(super) const CHECKPOINT_ROWS: &str = "checkpoint.csv";
 
 /// Every file that fpsrl writes into a run directory, the latest first: in this order they are removed, so that an
 /// interruption never leaves a result without what it was made from.
-const FILES: [&str; 6] = [SUMMARY, SEARCH, POLICY, WORLD, TRANSITIONS, PROBLEM];
+const FILES: [&str; 8] = [SUMMARY, SEARCH, POLICY, CHECKPOINT, CHECKPOINT_ROWS, WORLD, TRANSITIONS, PROBLEM];
 
 /// A directory that holds the files of one run.
 ///
@@ -156,7 +158,8 @@ impl RunDirectory {
     }
 }
 
-fn remove(path: &Path) -> Result<()> {
+/// Removes a file; one that is not there is none the worse.
+pub(super) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path, error)),
         _ => Ok(()),

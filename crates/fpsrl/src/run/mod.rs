@@ -7,6 +7,7 @@
 //! | `world.json`      | fit        | the learned world, and the digest of the log it came from |
 //! | `policy.json`     | search     | the rules                                                 |
 //! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
+//! | `checkpoint.json`, `checkpoint.csv` | search | while it is under way: where it stands, for [`RunDirectory::resume`] |
 //! | `summary.json`    | each stage | the figures so far; `evaluate` adds the last of them      |
 //!
 //! Each file is written whole or not at all. A stage that runs again removes what later stages made from its old
@@ -15,6 +16,7 @@
 //! A log of the user's own takes part as well: `problem.toml` and `transitions.csv` in a directory are enough for
 //! [`RunDirectory::fit`] and the stages after it.
 
+mod checkpoint;
 mod directory;
 mod stages;
 mod summary;

@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::directory::{self, POLICY, PROBLEM, RunDirectory, SEARCH, SUMMARY, TRANSITIONS, WORLD};
+use super::checkpoint::{Checkpoint, CheckpointWriter};
 use super::summary::Summary;
 use crate::data::{self, csv};
 use crate::error::{Error, Result};
@@ -96,14 +97,55 @@ impl RunDirectory {
     /// Searches rules with settings that differ from those of the problem file; the file is changed together with
     /// the results, and stays as it is if the search fails.
     pub fn search_for(&self, problem: &Problem, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
+        self.search_from(problem, options, None, progress)
+    }
+
+    /// Makes the stages that an interrupted run has not finished. A search goes on from its last checkpoint, and
+    /// finds what it would have found without the interruption.
+    pub fn resume(&self, prune: bool, progress: &dyn Progress) -> Result<Summary> {
+        let problem = self.problem()?;
+        if !self.file(WORLD).exists() {
+            self.fit(progress)?;
+        }
+        // The checkpoint goes last: while it is there, the search's results are not all written.
+        match Checkpoint::read(self)? {
+            Some(checkpoint) => {
+                let problem = checkpoint.problem.clone();
+                let options = checkpoint.options(self)?;
+                self.search_from(&problem, options, Some(checkpoint), progress)?;
+            }
+            None if self.earlier_summary()?.is_some_and(|summary| summary.search_return.is_some()) => {}
+            None => {
+                self.search(SearchOptions::of(&problem, prune), progress)?;
+            }
+        }
+        self.evaluate(SearchOptions::of(&self.problem()?, prune), progress)
+    }
+
+    fn search_from(
+        &self,
+        problem: &Problem,
+        options: SearchOptions,
+        from: Option<Checkpoint>,
+        progress: &dyn Progress,
+    ) -> Result<Summary> {
         let began = Instant::now();
         let transitions = self.transitions(problem)?;
         problem.check_start_states(transitions.len())?;
         let model = self.world(problem)?;
         let world = NetworkWorld::new(&model)?;
+        let earlier_seconds = from.as_ref().and_then(|from| from.history.last()).map_or(0.0, |last| last.seconds);
         let space = RuleSpace::new(problem, &transitions);
-        let mut search = Search::new(problem, &space, &world, options);
-        if search.run(progress, |_| Ok(()))? == Ending::Stopped {
+        let (mut search, mut writer) = match from {
+            None => (Search::new(problem, &space, &world, options), CheckpointWriter::begin(self, problem, options)?),
+            Some(checkpoint) => {
+                let writer = CheckpointWriter::go_on(self, problem, options, &checkpoint)?;
+                (Search::restore(problem, &space, &world, options, checkpoint.state, checkpoint.history), writer)
+            }
+        };
+        let ending = search.run(progress, |search| writer.save_if_due(search))?;
+        if ending == Ending::Stopped {
+            writer.save(&search)?;
             return Err(Error::Stopped { stage: "search" });
         }
 
@@ -113,7 +155,9 @@ impl RunDirectory {
         summary.iterations = last.iteration;
         summary.model_steps = Some(last.model_steps);
         summary.search_return = Some(best);
-        summary.seconds.set("search", began.elapsed().as_secs_f64());
+        summary.search_ending = Some(if ending == Ending::Stalled { "stalled" } else { "finished" }.to_owned());
+        summary.numerics = Some(options.numerics.to_string());
+        summary.seconds.set("search", began.elapsed().as_secs_f64() + earlier_seconds);
         let mut prepared = vec![
             files::prepare_json(&self.file(POLICY), &policy)?,
             prepare_history(&self.file(SEARCH), search.history())?,
@@ -123,8 +167,11 @@ impl RunDirectory {
             let text = problem.to_toml();
             prepared.insert(0, files::prepare(&self.file(PROBLEM), |file| file.write_all(text.as_bytes()))?);
         }
-        self.remove_results_after(WORLD)?;
+        for old in [SUMMARY, SEARCH, POLICY] {
+            directory::remove(&self.file(old))?;
+        }
         prepared.into_iter().try_for_each(files::Prepared::commit)?;
+        writer.remove()?;
         Ok(summary)
     }
 
@@ -200,10 +247,16 @@ fn mean(values: &[f64]) -> f64 {
 /// Writes `search.csv` beside its place.
 fn prepare_history(path: &Path, history: &[SearchRecord]) -> Result<files::Prepared> {
     files::prepare(path, |file| {
-        writeln!(file, "iteration,best,mean,model_steps,seconds")?;
-        for SearchRecord { iteration, best, mean, model_steps, seconds } in history {
-            writeln!(file, "{iteration},{best:?},{mean:?},{model_steps},{seconds:.6}")?;
-        }
-        Ok(())
+        writeln!(file, "{SEARCH_HEADER}")?;
+        history.iter().try_for_each(|record| writeln!(file, "{}", search_row(record)))
     })
+}
+
+/// The columns of `search.csv`.
+pub(super) const SEARCH_HEADER: &str = "iteration,best,mean,model_steps,seconds";
+
+/// A row of `search.csv`; its numbers read back to the same bits, except for the clock's.
+pub(super) fn search_row(record: &SearchRecord) -> String {
+    let SearchRecord { iteration, best, mean, model_steps, seconds } = record;
+    format!("{iteration},{best:?},{mean:?},{model_steps},{seconds:.6}")
 }

@@ -36,6 +36,10 @@ pub struct Summary {
     pub search_return: Option<f64>,
     /// Of each state variable and the reward: mean squared error over variance, on rows that training never saw.
     pub world_errors: Figures,
+    /// Why the search ended: "finished" all its iterations, or "stalled" without improving.
+    pub search_ending: Option<String>,
+    /// Instruction set and numeric mode of the rollouts.
+    pub numerics: Option<String>,
     /// Steps of the world model that the search took.
     pub model_steps: Option<u64>,
     /// Seconds that each stage took.
@@ -64,6 +68,8 @@ impl Summary {
             success_threshold: problem.success,
             success: None,
             search_return: None,
+            search_ending: None,
+            numerics: None,
             world_errors: Figures::default(),
             model_steps: None,
             seconds: Figures::default(),

@@ -28,6 +28,13 @@ pub struct SearchOptions {
     pub prune: bool,
 }
 
+impl SearchOptions {
+    /// The options of a problem on this machine.
+    pub fn of(problem: &Problem, prune: bool) -> Self {
+        Self { numerics: Numerics::detect(problem.search.numerics), prune }
+    }
+}
+
 /// One line of `search.csv`: how the swarm stands after an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,6 +89,31 @@ pub struct SearchState {
     pub order: Vec<usize>,
     /// The last iteration that improved the best fitness.
     pub improved: usize,
+}
+
+impl SearchState {
+    /// What is wrong with a state that was read from a file for this problem, if anything is.
+    pub fn fault(&self, problem: &Problem) -> Option<String> {
+        let (particles, parameters) = (problem.search.particles, RuleSpace::parameter_count(problem));
+        let swarm = &self.swarm;
+        let whole = |rows: &[Vec<f64>]| {
+            rows.len() == particles
+                && rows.iter().all(|row| row.len() == parameters && row.iter().all(|number| number.is_finite()))
+        };
+        let mut order = self.order.clone();
+        order.sort_unstable();
+        if !(whole(&swarm.positions) && whole(&swarm.velocities) && whole(&swarm.best_positions)) {
+            Some(format!("it does not hold {particles} particles of {parameters} numbers each"))
+        } else if swarm.best_fitness.len() != particles || swarm.best_fitness.iter().any(|value| value.is_nan()) {
+            Some(format!("it does not hold the best fitness of {particles} particles"))
+        } else if !order.into_iter().eq(0..problem.search.start_states) {
+            Some("its order of start states does not name each of them once".into())
+        } else if self.improved >= swarm.told as usize {
+            Some("it improved later than it is old".into())
+        } else {
+            None
+        }
+    }
 }
 
 impl<'a> Search<'a> {

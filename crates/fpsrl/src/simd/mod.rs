@@ -68,6 +68,13 @@ impl Numerics {
     }
 }
 
+impl std::fmt::Display for Numerics {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mode = if self.mode == Mode::Fast { "fast" } else { "reproducible" };
+        write!(formatter, "{}, {mode}", self.name())
+    }
+}
+
 /// Whether a multiplication and an addition may be one operation; the mode of [`Numerics`] as a type, so that
 /// kernels are compiled for both.
 pub trait Arithmetic: Copy + Send + Sync + 'static {

@@ -1,0 +1,192 @@
+//! Checkpoints: what a search under way leaves behind every few seconds, so that a kill costs seconds and no result.
+//!
+//! `checkpoint.csv` grows by the rows of `search.csv`; `checkpoint.json` holds the swarm and says how many of those
+//! rows belong to it. Rows are on the disk before the swarm that counts on them, and rows beyond its count are dropped
+//! on the way back: so every moment of a kill leaves a whole checkpoint, the new one or the one before.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::directory::{CHECKPOINT, CHECKPOINT_ROWS, RunDirectory, WORLD, remove};
+use super::stages::{SEARCH_HEADER, search_row};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::problem::{Problem, WrittenProblem};
+use crate::search::{Search, SearchOptions, SearchRecord, SearchState};
+
+/// The least time between two checkpoints.
+const INTERVAL: Duration = Duration::from_secs(3);
+
+/// Writing may take this share of the time: a checkpoint that took long is followed by a longer pause.
+const SHARE: u32 = 200;
+
+/// A checkpoint that has been read back.
+pub(super) struct Checkpoint {
+    /// The problem that is being searched; its file may still be an older one.
+    pub(super) problem: Problem,
+    /// Where the search stands.
+    pub(super) state: SearchState,
+    /// What it has recorded.
+    pub(super) history: Vec<SearchRecord>,
+    world_sha256: String,
+    numerics: String,
+    prune: bool,
+}
+
+/// What `checkpoint.json` holds.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckpointFile {
+    problem: String,
+    world_sha256: String,
+    numerics: String,
+    prune: bool,
+    rows: usize,
+    state: SearchState,
+}
+
+impl Checkpoint {
+    /// The checkpoint of a run, if it has one.
+    pub(super) fn read(run: &RunDirectory) -> Result<Option<Self>> {
+        let path = run.file(CHECKPOINT);
+        if !path.try_exists().map_err(|source| Error::read(&path, source))? {
+            return Ok(None);
+        }
+        let file: CheckpointFile = files::read_json(&path)?;
+        let broken = |problem: String| Error::Malformed {
+            path: path.clone(),
+            line: None,
+            column: None,
+            problem,
+            hint: format!("start the search anew with `fpsrl search {}`", run.path().display()),
+        };
+        let problem = WrittenProblem::parse(&file.problem, &path)?.check()?;
+        if let Some(fault) = file.state.fault(&problem) {
+            return Err(broken(fault));
+        }
+        let rows_path = run.file(CHECKPOINT_ROWS);
+        let mut reader = csv::Reader::from_path(&rows_path).map_err(|error| broken(error.to_string()))?;
+        let history: Vec<SearchRecord> = reader.deserialize().take(file.rows).filter_map(|row| row.ok()).collect();
+        let whole = history.len() == file.rows
+            && file.rows == file.state.swarm.told as usize
+            && history.iter().enumerate().all(|(index, record)| record.iteration == index);
+        if !whole {
+            return Err(broken(format!("{} does not hold the {} rows that belong to it", rows_path.display(), file.rows)));
+        }
+        let CheckpointFile { world_sha256, numerics, prune, state, .. } = file;
+        Ok(Some(Self { problem, state, history, world_sha256, numerics, prune }))
+    }
+
+    /// The options that the search began with, if this machine and the files still allow them.
+    pub(super) fn options(&self, run: &RunDirectory) -> Result<SearchOptions> {
+        let options = SearchOptions::of(&self.problem, self.prune);
+        let mismatch = |other: &str, problem: String| {
+            let hint = format!("start the search anew with `fpsrl search {}`", run.path().display());
+            Err(Error::Mismatch { path: run.file(CHECKPOINT), other: run.file(other), problem, hint })
+        };
+        if options.numerics.to_string() != self.numerics {
+            let problem = format!("the search began with {}, and this machine computes {}", self.numerics, options.numerics);
+            return mismatch(CHECKPOINT, problem);
+        }
+        if files::sha256(&run.file(WORLD))? != self.world_sha256 {
+            return mismatch(WORLD, "the search began on another world model".into());
+        }
+        Ok(options)
+    }
+}
+
+/// Writes the checkpoints of one search.
+pub(super) struct CheckpointWriter<'a> {
+    run: &'a RunDirectory,
+    problem: String,
+    world_sha256: String,
+    options: SearchOptions,
+    rows: BufWriter<File>,
+    written: usize,
+    due: Instant,
+}
+
+impl<'a> CheckpointWriter<'a> {
+    /// For a search that begins; the checkpoint of an earlier one goes.
+    pub(super) fn begin(run: &'a RunDirectory, problem: &Problem, options: SearchOptions) -> Result<Self> {
+        remove(&run.file(CHECKPOINT))?;
+        Self::with_rows(run, problem, options, &[])
+    }
+
+    /// For a search that goes on.
+    pub(super) fn go_on(
+        run: &'a RunDirectory,
+        problem: &Problem,
+        options: SearchOptions,
+        from: &Checkpoint,
+    ) -> Result<Self> {
+        Self::with_rows(run, problem, options, &from.history)
+    }
+
+    /// Begins `checkpoint.csv` with the rows that count, which drops whatever a kill left behind them.
+    fn with_rows(run: &'a RunDirectory, problem: &Problem, options: SearchOptions, rows: &[SearchRecord]) -> Result<Self> {
+        let path = run.file(CHECKPOINT_ROWS);
+        files::write_atomically(&path, |file| {
+            writeln!(file, "{SEARCH_HEADER}")?;
+            rows.iter().try_for_each(|row| writeln!(file, "{}", search_row(row)))
+        })?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(|source| Error::write(&path, source))?;
+        Ok(Self {
+            run,
+            problem: problem.to_toml(),
+            world_sha256: files::sha256(&run.file(WORLD))?,
+            options,
+            rows: BufWriter::new(file),
+            written: rows.len(),
+            due: Instant::now() + INTERVAL,
+        })
+    }
+
+    /// Writes a checkpoint if the last one is old enough.
+    pub(super) fn save_if_due(&mut self, search: &Search<'_>) -> Result<()> {
+        if Instant::now() < self.due {
+            return Ok(());
+        }
+        let began = Instant::now();
+        self.save(search)?;
+        self.due = Instant::now() + INTERVAL.max(began.elapsed() * SHARE);
+        Ok(())
+    }
+
+    /// Writes a checkpoint now.
+    pub(super) fn save(&mut self, search: &Search<'_>) -> Result<()> {
+        let history = search.history();
+        if history.is_empty() {
+            return Ok(());
+        }
+        let mut append = || {
+            for row in &history[self.written..] {
+                writeln!(self.rows, "{}", search_row(row))?;
+            }
+            self.rows.flush()?;
+            self.rows.get_ref().sync_data()
+        };
+        append().map_err(|source| Error::write(&self.run.file(CHECKPOINT_ROWS), source))?;
+        self.written = history.len();
+        files::write_json(
+            &self.run.file(CHECKPOINT),
+            &CheckpointFile {
+                problem: self.problem.clone(),
+                world_sha256: self.world_sha256.clone(),
+                numerics: self.options.numerics.to_string(),
+                prune: self.options.prune,
+                rows: history.len(),
+                state: search.state(),
+            },
+        )
+    }
+
+    /// Removes the checkpoint: the results are written.
+    pub(super) fn remove(self) -> Result<()> {
+        remove(&self.run.file(CHECKPOINT))?;
+        remove(&self.run.file(CHECKPOINT_ROWS))
+    }
+}
