@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every check of the project in one command, with nothing to install beforehand.
 
 mod architecture;
+mod bench;
 mod outside;
 
 use std::path::{Path, PathBuf};
@@ -42,13 +43,24 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
+        ["bench", rest @ ..] => report(bench::bench(&root(), rest)),
         ["help" | "--help" | "-h"] => {
-            println!("{USAGE}");
+            println!("{USAGE}\n\n{}", bench::USAGE);
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("{USAGE}");
+            eprintln!("{USAGE}\n\n{}", bench::USAGE);
             ExitCode::from(2)
+        }
+    }
+}
+
+fn report(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Outcome::Passed => ExitCode::SUCCESS,
+        Outcome::Skipped(why) | Outcome::Failed(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
         }
     }
 }

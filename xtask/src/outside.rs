@@ -7,9 +7,11 @@ use std::process::{Command, Stdio};
 use crate::{Outcome, cargo, run};
 
 /// A program from outside, and the Debian package that brings it.
-struct Program {
-    command: &'static str,
-    debian: &'static str,
+pub struct Program {
+    /// What it is called.
+    pub command: &'static str,
+    /// The package.
+    pub debian: &'static str,
 }
 
 const PYTHON: Program = Program { command: "python3", debian: "python3-venv" };
@@ -45,19 +47,25 @@ fn python(root: &Path) -> Result<PathBuf, String> {
     if PYTHON_PACKAGES.is_empty() {
         return Ok(PYTHON.command.into());
     }
-    let environment = root.join("target/outside/venv");
+    environment(root, "target/outside/venv", &PYTHON_PACKAGES)
+}
+
+/// The Python of a virtual environment with the given packages, made if it is not there.
+pub fn environment(root: &Path, directory: &str, packages: &[&str]) -> Result<PathBuf, String> {
+    install(&PYTHON)?;
+    let environment = root.join(directory);
     let python = environment.join("bin/python");
     if !python.exists() && !succeeds(Command::new(PYTHON.command).args(["-m", "venv"]).arg(&environment)) {
         return Err("a virtual environment of Python is not available".into());
     }
-    if !succeeds(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PYTHON_PACKAGES)) {
-        return Err(format!("{} not available from the Python index", PYTHON_PACKAGES.join(", ")));
+    if !succeeds(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(packages)) {
+        return Err(format!("{} not available from the Python index", packages.join(", ")));
     }
     Ok(python)
 }
 
 /// Installs a program's package if the program is not there.
-fn install(program: &Program) -> Result<(), String> {
+pub fn install(program: &Program) -> Result<(), String> {
     let is_there = || succeeds(Command::new(program.command).arg("--version").stdout(Stdio::null()));
     if is_there() {
         return Ok(());

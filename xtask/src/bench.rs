@@ -1,0 +1,73 @@
+//! `cargo xtask bench`: measurements. Nothing here passes or fails by the clock; what fails is disagreement about
+//! values, or a count of instructions that has risen.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::outside::{self, Program};
+use crate::{Outcome, cargo_path, run};
+
+/// What `cargo xtask bench` can do.
+pub const USAGE: &str = "\
+usage: cargo xtask bench peers [--check] [--sizes N,N,...] [--rounds N] [--swarm-rounds N]
+       cargo xtask bench kernels [--update]
+
+  peers      this engine beside JAX, NumPy and pyswarms: same fitness, in turns; writes bench/results
+             (--check: only that all compute the same values)
+  kernels    instructions of the kernels under callgrind, compared with bench/kernels.json
+             (--update: stores the counts)";
+
+const PEERS: [&str; 4] = ["numpy", "jax", "pyswarms", "matplotlib"];
+const VALGRIND: Program = Program { command: "valgrind", debian: "valgrind" };
+
+/// `cargo xtask bench` with the arguments after it.
+pub fn bench(root: &Path, arguments: &[&str]) -> Outcome {
+    match arguments {
+        ["peers", options @ ..] => peers(root, options),
+        ["kernels"] => kernels(root, &[]),
+        ["kernels", "--update"] => kernels(root, &["--update"]),
+        _ => Outcome::Failed(format!("unknown measurement\n{USAGE}")),
+    }
+}
+
+fn peers(root: &Path, options: &[&str]) -> Outcome {
+    let python = match outside::environment(root, "target/outside/peers", &PEERS) {
+        Ok(python) => python,
+        Err(why) => return Outcome::Skipped(why),
+    };
+    match program(root, "engine") {
+        Ok(engine) => run(Command::new(python)
+            .arg(root.join("bench/peers/compare.py"))
+            .arg("--engine")
+            .arg(engine)
+            .arg("--out")
+            .arg(root.join("bench/results"))
+            .args(options)
+            .env("PYTHONDONTWRITEBYTECODE", "1")),
+        Err(failed) => failed,
+    }
+}
+
+fn kernels(root: &Path, options: &[&str]) -> Outcome {
+    if let Err(why) = outside::install(&VALGRIND) {
+        return Outcome::Skipped(why);
+    }
+    match program(root, "kernels") {
+        Ok(kernels) => {
+            run(Command::new(kernels).arg("compare").arg("bench/kernels.json").args(options).current_dir(root))
+        }
+        Err(failed) => failed,
+    }
+}
+
+/// Builds a program of the crate `bench`; returns where it is.
+fn program(root: &Path, name: &str) -> Result<PathBuf, Outcome> {
+    let build = ["build", "--quiet", "--release", "--package", "fpsrl-bench", "--bin", name];
+    if let failed @ Outcome::Failed(_) = run(Command::new(cargo_path()).args(build).current_dir(root)) {
+        return Err(failed);
+    }
+    // xtask itself stands in the target directory, wherever that is: target/debug/xtask.
+    let own = std::env::current_exe().map_err(|error| Outcome::Failed(format!("no path to xtask itself: {error}")))?;
+    let target = own.ancestors().nth(2).unwrap_or(root);
+    Ok(target.join("release").join(name))
+}
