@@ -115,7 +115,7 @@ pub struct New {
     pub samples: Option<usize>,
     #[command(flatten)]
     pub swarm: Swarm,
-    /// The run directory to make [default: runs/<name>-seed<seed>]
+    /// The run directory to make [default: runs/NAME-seedSEED]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace the files of a run that is there already
