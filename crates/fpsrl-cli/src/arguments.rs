@@ -1,9 +1,11 @@
 //! The arguments of the command.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use fpsrl::problem::{OrWord, WrittenProblem};
+use fpsrl::problem::{OrWord, Problem, WrittenProblem};
+use fpsrl::search::SearchOptions;
 
 /// Readable fuzzy controllers from logged behaviour.
 ///
@@ -57,9 +59,8 @@ Examples:
   fpsrl evaluate runs/mountain-car-seed1 --json";
 
 /// What a run that goes on has already.
-const SETTINGS: [&str; 10] = [
-    "problem", "seed", "samples", "rules", "particles", "iterations", "start_states", "patience", "out", "force",
-];
+const SETTINGS: [&str; 10] =
+    ["problem", "seed", "samples", "rules", "particles", "iterations", "start_states", "patience", "out", "force"];
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -90,12 +91,15 @@ pub struct RunArguments {
     #[command(flatten)]
     pub new: New,
     #[command(flatten)]
-    pub pruning: Pruning,
+    pub pace: Pace,
 }
 
-/// How candidates are scored; the result is the same.
+/// How the search goes about it; the result is the same.
 #[derive(Debug, Args)]
-pub struct Pruning {
+pub struct Pace {
+    /// Seconds between two checkpoints of the search; 0 is after each iteration
+    #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = seconds)]
+    pub checkpoint_every: f64,
     /// Score every candidate in full, even where it cannot improve its particle any more; for comparison
     #[arg(long)]
     pub no_prune: bool,
@@ -143,7 +147,7 @@ pub struct SearchArguments {
     #[command(flatten)]
     pub swarm: Swarm,
     #[command(flatten)]
-    pub pruning: Pruning,
+    pub pace: Pace,
 }
 
 /// Settings of the search.
@@ -181,6 +185,22 @@ pub struct Manner {
     /// Show neither progress nor table, only errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// A time that a pause can last.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.0..=1e6).contains(&seconds) => Ok(seconds),
+        _ => Err("not a number from 0 to 1000000".into()),
+    }
+}
+
+impl Pace {
+    /// The options of a problem's search.
+    pub fn options(&self, problem: &Problem) -> SearchOptions {
+        let checkpoint_every = Duration::from_secs_f64(self.checkpoint_every);
+        SearchOptions { checkpoint_every, ..SearchOptions::of(problem, !self.no_prune) }
+    }
 }
 
 impl Swarm {

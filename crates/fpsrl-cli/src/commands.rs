@@ -25,13 +25,13 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             finish(&run, &new.manner, &bars)
         }
         Verb::Fit(existing) => on_existing(existing, |run, bars| run.fit(bars).map(drop)),
-        Verb::Search(SearchArguments { existing, swarm, pruning }) => on_existing(existing, |run, bars| {
+        Verb::Search(SearchArguments { existing, swarm, pace }) => on_existing(existing, |run, bars| {
             let problem = run.problem_with(|written| swarm.apply(written))?;
-            run.search_for(&problem, SearchOptions::of(&problem, !pruning.no_prune), bars).map(drop)
+            run.search_for(&problem, pace.options(&problem), bars).map(drop)
         }),
-        Verb::Evaluate(existing) => on_existing(existing, |run, bars| {
-            run.evaluate(SearchOptions::of(&run.problem()?, true), bars).map(drop)
-        }),
+        Verb::Evaluate(existing) => {
+            on_existing(existing, |run, bars| run.evaluate(SearchOptions::of(&run.problem()?, true), bars).map(drop))
+        }
     }
 }
 
@@ -39,7 +39,7 @@ fn run_all(arguments: &RunArguments) -> Result<(), Failure> {
     let manner = &arguments.new.manner;
     let bars = begin(manner);
     let run = generate(&arguments.new, &bars)?;
-    let options = SearchOptions::of(&run.problem()?, !arguments.pruning.no_prune);
+    let options = arguments.pace.options(&run.problem()?);
     let stages = || {
         run.fit(&bars)?;
         run.search(options, &bars)?;
@@ -53,7 +53,8 @@ fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
     let manner = &arguments.new.manner;
     let bars = begin(manner);
     let run = RunDirectory::open(directory)?;
-    run.resume(!arguments.pruning.no_prune, &bars).map_err(|error| resumable(error, directory))?;
+    let options = arguments.pace.options(&run.problem()?);
+    run.resume(options, &bars).map_err(|error| resumable(error, directory))?;
     finish(&run, manner, &bars)
 }
 

@@ -34,7 +34,7 @@ fn main() -> fpsrl::Result<()> {
     let world = NetworkWorld::new(&model)?;
     let space = RuleSpace::new(&problem, &transitions);
     let numerics = Numerics::detect(Mode::Fast);
-    let options = SearchOptions { numerics, prune: number("PRUNE", 1) == 1 };
+    let options = SearchOptions::of(&problem, number("PRUNE", 1) == 1);
     let mut search = Search::new(&problem, &space, &world, options);
     search.run(&Silent, |search| {
         let record = search.history().last().unwrap();

@@ -42,7 +42,7 @@ impl Case {
     }
 
     fn search<'a>(&'a self, world: &'a dyn World, prune: bool) -> Search<'a> {
-        let options = SearchOptions { numerics: Numerics::detect(Mode::Fast), prune };
+        let options = SearchOptions::of(&self.problem, prune);
         Search::new(&self.problem, &self.space, world, options)
     }
 }
@@ -107,7 +107,7 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
         // Through text, as a checkpoint goes.
         let text = serde_json::to_string(&first.state()).unwrap();
         let state: SearchState = serde_json::from_str(&text).unwrap();
-        let options = SearchOptions { numerics: Numerics::detect(Mode::Fast), prune: true };
+        let options = SearchOptions::of(&case.problem, true);
         let mut second =
             Search::restore(&case.problem, &case.space, &case.learned, options, state, first.history().to_vec());
         second.run(&Silent, |_| Ok(())).unwrap();
@@ -140,7 +140,7 @@ fn reproducible_searches_are_the_same_at_every_instruction_set() {
             let results: Vec<_> = Numerics::every(Mode::Reproducible)
                 .into_iter()
                 .map(|numerics| {
-                    let options = SearchOptions { numerics, prune: true };
+                    let options = SearchOptions { numerics, ..SearchOptions::of(&case.problem, true) };
                     let mut search = Search::new(&case.problem, &case.space, world, options);
                     search.run(&Silent, |_| Ok(())).unwrap();
                     found(&search, true)

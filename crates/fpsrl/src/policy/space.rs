@@ -174,9 +174,8 @@ mod tests {
         let problem = Problem::benchmark("cart-pole-swing-up").unwrap();
         let space = RuleSpace::new(&problem, &Transitions::new(4, 1));
         let stream = crate::random::Stream::new(1, crate::random::Purpose::SwarmStart);
-        let position: Vec<f64> = (0..19)
-            .map(|index| stream.within(space.low()[index], space.high()[index], 0, 0, index as u32))
-            .collect();
+        let position: Vec<f64> =
+            (0..19).map(|index| stream.within(space.low()[index], space.high()[index], 0, 0, index as u32)).collect();
         let policy = space.decode(&position);
         assert_eq!(policy.actions[0].rules[2], policy.actions[0].rules[0].mirror());
         let state = [0.3, -2.0, 1.0, 0.5];

@@ -17,10 +17,7 @@ use crate::files;
 use crate::problem::{Problem, WrittenProblem};
 use crate::search::{Search, SearchOptions, SearchRecord, SearchState};
 
-/// The least time between two checkpoints.
-const INTERVAL: Duration = Duration::from_secs(3);
-
-/// Writing may take this share of the time: a checkpoint that took long is followed by a longer pause.
+/// One part in so many of the time may go into writing: a checkpoint that took long is followed by a longer pause.
 const SHARE: u32 = 200;
 
 /// A checkpoint that has been read back.
@@ -74,21 +71,26 @@ impl Checkpoint {
             && file.rows == file.state.swarm.told as usize
             && history.iter().enumerate().all(|(index, record)| record.iteration == index);
         if !whole {
-            return Err(broken(format!("{} does not hold the {} rows that belong to it", rows_path.display(), file.rows)));
+            return Err(broken(format!(
+                "{} does not hold the {} rows that belong to it",
+                rows_path.display(),
+                file.rows
+            )));
         }
         let CheckpointFile { world_sha256, numerics, prune, state, .. } = file;
         Ok(Some(Self { problem, state, history, world_sha256, numerics, prune }))
     }
 
     /// The options that the search began with, if this machine and the files still allow them.
-    pub(super) fn options(&self, run: &RunDirectory) -> Result<SearchOptions> {
-        let options = SearchOptions::of(&self.problem, self.prune);
+    pub(super) fn options(&self, run: &RunDirectory, checkpoint_every: Duration) -> Result<SearchOptions> {
+        let options = SearchOptions { checkpoint_every, ..SearchOptions::of(&self.problem, self.prune) };
         let mismatch = |other: &str, problem: String| {
             let hint = format!("start the search anew with `fpsrl search {}`", run.path().display());
             Err(Error::Mismatch { path: run.file(CHECKPOINT), other: run.file(other), problem, hint })
         };
         if options.numerics.to_string() != self.numerics {
-            let problem = format!("the search began with {}, and this machine computes {}", self.numerics, options.numerics);
+            let problem =
+                format!("the search began with {}, and this machine computes {}", self.numerics, options.numerics);
             return mismatch(CHECKPOINT, problem);
         }
         if files::sha256(&run.file(WORLD))? != self.world_sha256 {
@@ -127,7 +129,12 @@ impl<'a> CheckpointWriter<'a> {
     }
 
     /// Begins `checkpoint.csv` with the rows that count, which drops whatever a kill left behind them.
-    fn with_rows(run: &'a RunDirectory, problem: &Problem, options: SearchOptions, rows: &[SearchRecord]) -> Result<Self> {
+    fn with_rows(
+        run: &'a RunDirectory,
+        problem: &Problem,
+        options: SearchOptions,
+        rows: &[SearchRecord],
+    ) -> Result<Self> {
         let path = run.file(CHECKPOINT_ROWS);
         files::write_atomically(&path, |file| {
             writeln!(file, "{SEARCH_HEADER}")?;
@@ -141,7 +148,7 @@ impl<'a> CheckpointWriter<'a> {
             options,
             rows: BufWriter::new(file),
             written: rows.len(),
-            due: Instant::now() + INTERVAL,
+            due: Instant::now() + options.checkpoint_every,
         })
     }
 
@@ -152,7 +159,10 @@ impl<'a> CheckpointWriter<'a> {
         }
         let began = Instant::now();
         self.save(search)?;
-        self.due = Instant::now() + INTERVAL.max(began.elapsed() * SHARE);
+        let every = self.options.checkpoint_every;
+        // Who asks for a checkpoint after each iteration gets it, whatever it costs.
+        let pause = if every.is_zero() { every } else { every.max(began.elapsed() * SHARE) };
+        self.due = Instant::now() + pause;
         Ok(())
     }
 

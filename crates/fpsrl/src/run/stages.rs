@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::directory::{self, POLICY, PROBLEM, RunDirectory, SEARCH, SUMMARY, TRANSITIONS, WORLD};
 use super::checkpoint::{Checkpoint, CheckpointWriter};
+use super::directory::{self, POLICY, PROBLEM, RunDirectory, SEARCH, SUMMARY, TRANSITIONS, WORLD};
 use super::summary::Summary;
 use crate::data::{self, csv};
 use crate::error::{Error, Result};
@@ -102,8 +102,9 @@ impl RunDirectory {
 
     /// Makes the stages that an interrupted run has not finished. A search goes on from its last checkpoint, and
     /// finds what it would have found without the interruption.
-    pub fn resume(&self, prune: bool, progress: &dyn Progress) -> Result<Summary> {
-        let problem = self.problem()?;
+    ///
+    /// `options` hold for what is begun; a search that goes on keeps those it began with.
+    pub fn resume(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
         if !self.file(WORLD).exists() {
             self.fit(progress)?;
         }
@@ -111,15 +112,15 @@ impl RunDirectory {
         match Checkpoint::read(self)? {
             Some(checkpoint) => {
                 let problem = checkpoint.problem.clone();
-                let options = checkpoint.options(self)?;
+                let options = checkpoint.options(self, options.checkpoint_every)?;
                 self.search_from(&problem, options, Some(checkpoint), progress)?;
             }
             None if self.earlier_summary()?.is_some_and(|summary| summary.search_return.is_some()) => {}
             None => {
-                self.search(SearchOptions::of(&problem, prune), progress)?;
+                self.search(options, progress)?;
             }
         }
-        self.evaluate(SearchOptions::of(&self.problem()?, prune), progress)
+        self.evaluate(options, progress)
     }
 
     fn search_from(

@@ -17,7 +17,7 @@ use crate::swarm::{Optimiser, RingSettings, RingState, RingSwarm};
 use crate::world::World;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How a search runs; nothing here changes what it finds, except the numerics.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +26,15 @@ pub struct SearchOptions {
     pub numerics: Numerics,
     /// Whether candidates that cannot improve their particle are given up early.
     pub prune: bool,
+    /// The least time between two checkpoints of a search in a run directory; zero is after each iteration.
+    pub checkpoint_every: Duration,
 }
 
 impl SearchOptions {
     /// The options of a problem on this machine.
     pub fn of(problem: &Problem, prune: bool) -> Self {
-        Self { numerics: Numerics::detect(problem.search.numerics), prune }
+        let numerics = Numerics::detect(problem.search.numerics);
+        Self { numerics, prune, checkpoint_every: Duration::from_secs(3) }
     }
 }
 
@@ -165,11 +168,7 @@ impl<'a> Search<'a> {
 
     /// What a checkpoint holds.
     pub fn state(&self) -> SearchState {
-        SearchState {
-            swarm: self.swarm.state().clone(),
-            order: self.fitness.order().to_vec(),
-            improved: self.improved,
-        }
+        SearchState { swarm: self.swarm.state().clone(), order: self.fitness.order().to_vec(), improved: self.improved }
     }
 
     /// What has been recorded so far, a row an iteration.

@@ -15,10 +15,10 @@ use fearless_simd::{Select, Simd, SimdBase, SimdCvtTruncate, SimdFloat};
 
 /// Minimax coefficients of atan(z) ≈ z · P(z²) on [-1, 1], lowest power first; error 2.5e-7.
 const ATAN: [f32; 7] =
-    [0.999_996_1, -0.333_173_68, 0.198_078_16, -0.132_333_42, 0.079_623_67, -0.033_604_22, 0.006_811_793];
+    [0.999_996_1, -0.333_173_7, 0.198_078_16, -0.132_333_42, 0.079_623_67, -0.033_604_22, 0.006_811_793];
 
 /// Minimax coefficients of eʳ on [-½ ln 2, ½ ln 2], lowest power first; relative error 1.9e-9.
-const EXP: [f32; 7] = [1.0, 1.0, 0.499_999_92, 0.166_664_2, 0.041_668_225, 0.008_374_816, 0.001_383_684_6];
+const EXP: [f32; 7] = [1.0, 1.0, 0.499_999_9, 0.166_664_2, 0.041_668_225, 0.008_374_816, 0.001_383_684_6];
 
 /// P(x) by Horner's rule, `coefficients` from the lowest power.
 #[inline(always)]

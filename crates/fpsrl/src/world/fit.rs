@@ -419,6 +419,7 @@ mod tests {
                 velocity_limit: 0.1,
                 start_states: 1,
                 patience: None,
+                numerics: crate::simd::Mode::Fast,
             },
             evaluation: EvaluationSettings { start_states: 1 },
         }

@@ -1,0 +1,152 @@
+//! A run survives whatever ends it: what it finds in the end is what it would have found at once.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{command, fpsrl, refused, stderr};
+use fpsrl::random::{Purpose, Stream};
+
+/// A run of a few seconds, most of them in the search.
+const PROBLEM: &str = r#"
+name = "interrupted"
+plant = "cart-pole-balancing"
+[data]
+samples = 1000
+[world]
+layers = 1
+epochs = 20
+[search]
+particles = 40
+iterations = 300
+start_states = 100
+[evaluation]
+start_states = 20
+"#;
+
+fn with_problem() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("problem.toml"), PROBLEM).unwrap();
+    directory
+}
+
+/// The policy, and the search's record without its last column, the clock.
+fn found(run: &Path) -> (String, Vec<String>) {
+    let rows = fs::read_to_string(run.join("search.csv")).unwrap();
+    let rows = rows.lines().map(|row| row.rsplit_once(',').unwrap().0.to_owned()).collect();
+    (fs::read_to_string(run.join("policy.json")).unwrap(), rows)
+}
+
+fn uninterrupted(directory: &Path) -> (String, Vec<String>) {
+    let output = fpsrl(directory, &["run", "problem.toml", "--out", "whole"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    found(&directory.join("whole"))
+}
+
+/// Starts the run, or goes on with it if it has come as far as a directory.
+fn start(directory: &Path) -> Child {
+    let mut command = command(directory);
+    if directory.join("killed").exists() {
+        command.args(["run", "--resume", "killed"]);
+    } else {
+        command.args(["run", "problem.toml", "--out", "killed"]);
+    }
+    command.args(["--checkpoint-every", "0"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_finds_the_same() {
+    let directory = with_problem();
+    let expected = uninterrupted(directory.path());
+    let moments = Stream::new(1, Purpose::LogStart);
+    let mut kills = 0;
+    loop {
+        let mut child = start(directory.path());
+        // From "nothing done yet" to well into the search; after twenty kills it may finish.
+        let pause = Duration::from_secs_f64(moments.within(0.0, 0.6, 0, kills, 0));
+        let began = Instant::now();
+        let ended = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if kills < 20 && began.elapsed() >= pause {
+                break None;
+            }
+            thread::sleep(Duration::from_millis(2));
+        };
+        match ended {
+            Some(status) => {
+                let said = stderr(&child.wait_with_output().unwrap());
+                assert!(status.success(), "after {kills} kills: {said}");
+                break;
+            }
+            None => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                kills += 1;
+            }
+        }
+    }
+    assert!(kills > 3, "the run was too short to be killed more than {kills} times");
+    let run = directory.path().join("killed");
+    assert!(found(&run) == expected, "another result after {kills} kills");
+    assert!(!run.join("checkpoint.json").exists() && !run.join("checkpoint.csv").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_cleanly_and_says_how_to_go_on() {
+    let directory = with_problem();
+    let child = start(directory.path());
+    // Long enough to be in the search on any machine: its first checkpoint says so.
+    let checkpoint = directory.path().join("killed/checkpoint.json");
+    let began = Instant::now();
+    while !checkpoint.exists() && began.elapsed() < Duration::from_secs(120) {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("stopped before the search was finished"), "{said}");
+    assert!(said.contains("go on with `fpsrl run --resume killed`"), "{said}");
+    let output = fpsrl(directory.path(), &["run", "--resume", "killed"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(found(&directory.path().join("killed")) == uninterrupted(directory.path()));
+}
+
+#[test]
+fn a_finished_run_may_be_resumed_and_stays_as_it_is() {
+    let directory = common::finished_run();
+    let before = found(&directory.path().join("run"));
+    let output = fpsrl(directory.path(), &["run", "--resume", "run"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(found(&directory.path().join("run")) == before);
+}
+
+#[test]
+fn what_cannot_be_resumed_is_refused_with_a_way_out() {
+    let directory = common::finished_run();
+    let said = refused(directory.path(), &["run", "--resume", "nowhere"]);
+    assert!(said.contains("nowhere cannot be read"), "{said}");
+    for (checkpoint, complaint) in
+        [("{", "checkpoint.json"), (r#"{"format": 99}"#, "format version 99"), (r#"{"format": 1}"#, "checkpoint.json")]
+    {
+        fs::write(directory.path().join("run/checkpoint.json"), checkpoint).unwrap();
+        let said = refused(directory.path(), &["run", "--resume", "run"]);
+        assert!(said.contains(complaint), "{said}");
+    }
+}
+
+#[test]
+fn settings_cannot_change_on_the_way() {
+    let directory = common::finished_run();
+    let output = fpsrl(directory.path(), &["run", "--resume", "run", "--particles", "7"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--particles"));
+}
