@@ -7,10 +7,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
-use super::training::{Passes, Samples, Shape, Trainer, Training, Tree, start};
+use super::training::{Forecast, Passes, Samples, Shape, Trainer, Training, Tree, start};
 use crate::data::Transitions;
 use crate::data::scaling::Scale;
 use crate::data::split::Split;
@@ -123,12 +124,18 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
     wanted.push(("reward".into(), false, columns.len(), transitions.rewards.clone()));
     wanted
         .into_par_iter()
-        .map(|(name, angle, inputs, values)| {
+        .enumerate()
+        .map(|(index, (name, angle, inputs, values))| {
             let output = Scale::standard(&values);
             let targets: Vec<f64> = values.iter().map(|&value| output.apply(value)).collect();
             let part = |rows: &[usize]| Samples::of(&columns[..inputs], &targets, rows);
             let training = part(&split.training);
-            let trees = trees(problem, &training, inputs, &targets);
+            let next = transitions.next_states.get(index).filter(|_| inputs == dynamics);
+            let mut trees = trees(problem, &training, inputs, &targets);
+            if let Some(next) = next {
+                let stop = stops(&columns, dynamics, next, &split.training, problem.world.neurons / 2);
+                trees.splice(0..0, stop);
+            }
             Quantity {
                 name,
                 angle,
@@ -152,7 +159,11 @@ fn trees(problem: &Problem, training: &Samples, inputs: usize, targets: &[f64]) 
     let neurons = problem.world.neurons;
     if is_stepped(targets) {
         let splits = neurons - 1;
-        return vec![Tree::peel(training, inputs, splits), Tree::grow(training, inputs, splits), Tree::none()];
+        return vec![
+            Tree::peel(training, &(0..inputs).collect::<Vec<usize>>(), splits),
+            Tree::grow(training, inputs, splits),
+            Tree::none(),
+        ];
     }
     let standstill = standstill(training, inputs, neurons / 2);
     if problem.world.restarts == 1 {
@@ -172,15 +183,56 @@ fn trees(problem: &Problem, training: &Samples, inputs: usize, targets: &[f64]) 
 /// The walls behind which a variable stands still, such as those of a pole that has fallen: where many rows have one and
 /// the same target, a tree tells them from the others.
 fn standstill(training: &Samples, inputs: usize, splits: usize) -> Option<Tree> {
-    let mut targets: Vec<f64> = (0..training.rows()).map(|row| training.target(row)).collect();
-    targets.sort_unstable_by(f64::total_cmp);
-    let longest = targets.chunk_by(|a, b| a == b).max_by_key(|run| run.len())?;
-    if longest.len() < targets.len() / 50 {
-        return None;
+    let targets: Vec<f64> = (0..training.rows()).map(|row| training.target(row)).collect();
+    let stands = most_frequent(&targets)?;
+    // That something stands still does not tell when it does.
+    let column = |input| (0..training.rows()).map(|row| training.input(row, input)).collect::<Vec<f64>>();
+    let candidates: Vec<usize> = (0..inputs).filter(|&input| most_frequent(&column(input)).is_none()).collect();
+    Some(Tree::peel(&training.with_targets(&stands), &candidates, splits).only_splits())
+}
+
+/// The walls of the next state at which a variable is stopped: where many rows end at one and the same value, such as
+/// speed 0, a tree of the next state tells them from the others, and a linear forecast tells when they will be met.
+fn stops(columns: &[Vec<f64>], dynamics: usize, next: &[f64], training: &[usize], splits: usize) -> Option<Tree> {
+    let after: Vec<f64> = training.iter().map(|&row| next[row]).collect();
+    let stopped = most_frequent(&after)?;
+    let pick = |column: &Vec<f64>| training.iter().map(|&row| column[row]).collect::<Vec<f64>>();
+    let after_columns: Vec<Vec<f64>> = columns[dynamics..].iter().map(pick).collect();
+    let before_columns: Vec<Vec<f64>> = columns[..dynamics].iter().map(pick).collect();
+    let order: Vec<usize> = (0..training.len()).collect();
+    let samples = Samples::of(&after_columns, &stopped, &order);
+    let candidates: Vec<usize> =
+        (0..after_columns.len()).filter(|&input| most_frequent(&after_columns[input]).is_none()).collect();
+    let tree = Tree::peel(&samples, &candidates, splits);
+    tree.of_forecasts(|input| forecast(&before_columns, &after_columns[input]))
+}
+
+/// Of each number, 1 if it is the one that occurs most often and 0 if it is another; none if even that one is rare.
+fn most_frequent(numbers: &[f64]) -> Option<Vec<f64>> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let longest = sorted.chunk_by(|a, b| a == b).max_by_key(|run| run.len())?;
+    let is_frequent = longest.len() >= numbers.len() / 50 && longest.len() < numbers.len();
+    is_frequent.then(|| numbers.iter().map(|number| f64::from(u8::from(*number == longest[0]))).collect())
+}
+
+/// The least-squares forecast of a column from others, over the rows that move.
+fn forecast(columns: &[Vec<f64>], target: &[f64]) -> Option<Forecast> {
+    let count = columns.len() + 1;
+    let mut normal = DMatrix::<f64>::identity(count, count) * 1e-9;
+    let mut right = DVector::<f64>::zeros(count);
+    let mut row_values = vec![1.0; count];
+    for row in 0..target.len() {
+        for (value, column) in row_values.iter_mut().zip(columns) {
+            *value = column[row];
+        }
+        let values = DVector::from_column_slice(&row_values);
+        normal.ger(1.0, &values, &values, 1.0);
+        right.axpy(target[row], &values, 1.0);
     }
-    let stands: Vec<f64> =
-        (0..training.rows()).map(|row| f64::from(u8::from(training.target(row) == longest[0]))).collect();
-    Some(Tree::peel(&training.with_targets(&stands), inputs, splits).only_splits())
+    let solution = normal.cholesky()?.solve(&right);
+    let (weights, offset) = solution.as_slice().split_at(count - 1);
+    solution.iter().all(|weight| weight.is_finite()).then(|| Forecast { weights: weights.to_vec(), offset: offset[0] })
 }
 
 /// Whether a target takes only a few values.

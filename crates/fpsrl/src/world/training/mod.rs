@@ -10,7 +10,7 @@ mod passes;
 mod start;
 
 pub(crate) use passes::{Passes, Samples, Shape};
-pub(crate) use start::{Tree, start};
+pub(crate) use start::{Forecast, Tree, start};
 
 use crate::random::{Purpose, Stream};
 use first_order::{FirstOrder, Rule};

@@ -173,7 +173,7 @@ impl Samples {
     }
 
     /// One scaled input of a row.
-    pub(super) fn input(&self, row: usize, input: usize) -> f64 {
+    pub(crate) fn input(&self, row: usize, input: usize) -> f64 {
         self.inputs[(row / BLOCK * self.width + input) * BLOCK + row % BLOCK]
     }
 
