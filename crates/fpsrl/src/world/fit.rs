@@ -5,13 +5,14 @@
 //! validation error too; the generalisation rows judge, and decide nothing. Trainings share nothing but the data, so
 //! that neither the number of threads nor their order changes a weight.
 
+mod starts;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
-use super::training::{Forecast, Passes, Samples, Shape, Trainer, Training, Tree, start};
+use super::training::{Course, Passes, Samples, Shape, Trainer, Training, Tree, start};
 use crate::data::Transitions;
 use crate::data::scaling::Scale;
 use crate::data::split::Split;
@@ -19,17 +20,24 @@ use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::progress::{Progress, Stage};
 use crate::random::{Purpose, Stream};
+use starts::{stops, trees};
 
 /// The part of the epochs that every start gets before the best one goes on alone.
 const PROBE: f64 = 0.2;
 
-/// Epochs of the small network that shows where a smooth target jumps.
-const ROUGH_EPOCHS: usize = 20;
-
-/// A target with at most so many values counts as stepped.
-const MOST_STEPS: usize = 10;
-
 /// Trains a world model on recorded transitions.
+///
+/// ```
+/// use fpsrl::{data::generate::generate, problem::Problem, progress::Silent, world::fit::fit};
+/// let mut problem = Problem::benchmark("mountain-car")?;
+/// problem.data.samples = 400;
+/// problem.world.epochs = 5;
+/// let log = generate(&problem, &Silent)?;
+/// let world = fit(&problem, &log, &Silent)?;
+/// let (next, reward) = world.step(&[-0.5, 0.0], &[1.0]);
+/// assert!(next[0].is_finite() && (-1.0..=0.0).contains(&reward));
+/// # Ok::<(), fpsrl::Error>(())
+/// ```
 pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress) -> Result<WorldModel> {
     check(problem, transitions)?;
     let split = Split::new(transitions.len(), problem.seed)?;
@@ -149,104 +157,6 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
             }
         })
         .collect()
-}
-
-/// What the starts of a quantity's networks look at.
-///
-/// A target of a few values, such as most rewards, is a set of jumps, which a tree describes. In any other one, jumps
-/// and kinks hide behind a smooth change; they show in what a small network leaves over.
-fn trees(problem: &Problem, training: &Samples, inputs: usize, targets: &[f64]) -> Vec<Tree> {
-    let neurons = problem.world.neurons;
-    if is_stepped(targets) {
-        let splits = neurons - 1;
-        return vec![
-            Tree::peel(training, &(0..inputs).collect::<Vec<usize>>(), splits),
-            Tree::grow(training, inputs, splits),
-            Tree::none(),
-        ];
-    }
-    let standstill = standstill(training, inputs, neurons / 2);
-    if problem.world.restarts == 1 {
-        return vec![standstill.unwrap_or_else(Tree::none)];
-    }
-    let shape = Shape::new(inputs, neurons, 1);
-    let weights = Stream::new(problem.seed, Purpose::Weights);
-    let parameters = start(&shape, training, &Tree::none(), weights, 0, 0);
-    let trainer = Trainer::LevenbergMarquardt;
-    let mut rough = Training::new(trainer, &shape, parameters, training, training, ROUGH_EPOCHS, problem.seed, 0);
-    while rough.epochs() < ROUGH_EPOCHS && rough.epoch() {}
-    let left_over = Passes::new(&shape).residuals(rough.best(), training);
-    let splits = Tree::grow(&training.with_targets(&left_over), inputs, neurons * 2 / 5).only_splits();
-    standstill.into_iter().chain([Tree::none(), splits]).collect()
-}
-
-/// The walls behind which a variable stands still, such as those of a pole that has fallen: where many rows have one and
-/// the same target, a tree tells them from the others.
-fn standstill(training: &Samples, inputs: usize, splits: usize) -> Option<Tree> {
-    let targets: Vec<f64> = (0..training.rows()).map(|row| training.target(row)).collect();
-    let stands = most_frequent(&targets)?;
-    // That something stands still does not tell when it does.
-    let column = |input| (0..training.rows()).map(|row| training.input(row, input)).collect::<Vec<f64>>();
-    let candidates: Vec<usize> = (0..inputs).filter(|&input| most_frequent(&column(input)).is_none()).collect();
-    Some(Tree::peel(&training.with_targets(&stands), &candidates, splits).only_splits())
-}
-
-/// The walls of the next state at which a variable is stopped: where many rows end at one and the same value, such as
-/// speed 0, a tree of the next state tells them from the others, and a linear forecast tells when they will be met.
-fn stops(columns: &[Vec<f64>], dynamics: usize, next: &[f64], training: &[usize], splits: usize) -> Option<Tree> {
-    let after: Vec<f64> = training.iter().map(|&row| next[row]).collect();
-    let stopped = most_frequent(&after)?;
-    let pick = |column: &Vec<f64>| training.iter().map(|&row| column[row]).collect::<Vec<f64>>();
-    let after_columns: Vec<Vec<f64>> = columns[dynamics..].iter().map(pick).collect();
-    let before_columns: Vec<Vec<f64>> = columns[..dynamics].iter().map(pick).collect();
-    let order: Vec<usize> = (0..training.len()).collect();
-    let samples = Samples::of(&after_columns, &stopped, &order);
-    let candidates: Vec<usize> =
-        (0..after_columns.len()).filter(|&input| most_frequent(&after_columns[input]).is_none()).collect();
-    let tree = Tree::peel(&samples, &candidates, splits);
-    tree.of_forecasts(|input| forecast(&before_columns, &after_columns[input]))
-}
-
-/// Of each number, 1 if it is the one that occurs most often and 0 if it is another; none if even that one is rare.
-fn most_frequent(numbers: &[f64]) -> Option<Vec<f64>> {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let longest = sorted.chunk_by(|a, b| a == b).max_by_key(|run| run.len())?;
-    let is_frequent = longest.len() >= numbers.len() / 50 && longest.len() < numbers.len();
-    is_frequent.then(|| numbers.iter().map(|number| f64::from(u8::from(*number == longest[0]))).collect())
-}
-
-/// The least-squares forecast of a column from others, over the rows that move.
-fn forecast(columns: &[Vec<f64>], target: &[f64]) -> Option<Forecast> {
-    let count = columns.len() + 1;
-    let mut normal = DMatrix::<f64>::identity(count, count) * 1e-9;
-    let mut right = DVector::<f64>::zeros(count);
-    let mut row_values = vec![1.0; count];
-    for row in 0..target.len() {
-        for (value, column) in row_values.iter_mut().zip(columns) {
-            *value = column[row];
-        }
-        let values = DVector::from_column_slice(&row_values);
-        normal.ger(1.0, &values, &values, 1.0);
-        right.axpy(target[row], &values, 1.0);
-    }
-    let solution = normal.cholesky()?.solve(&right);
-    let (weights, offset) = solution.as_slice().split_at(count - 1);
-    solution.iter().all(|weight| weight.is_finite()).then(|| Forecast { weights: weights.to_vec(), offset: offset[0] })
-}
-
-/// Whether a target takes only a few values.
-fn is_stepped(targets: &[f64]) -> bool {
-    let mut values: Vec<f64> = Vec::new();
-    for &target in targets {
-        if !values.contains(&target) {
-            values.push(target);
-            if values.len() > MOST_STEPS {
-                return false;
-            }
-        }
-    }
-    true
 }
 
 /// What has to be trained, and how its progress is counted.
@@ -406,16 +316,13 @@ fn begin<'a>(
     let tree = &quantity.trees[restart % quantity.trees.len()];
     let weights = Stream::new(problem.seed, Purpose::Weights);
     let parameters = start(&shape, &quantity.training, tree, weights, task, restart as u32);
-    Some(Training::new(
-        problem.world.trainer,
-        &shape,
-        parameters,
-        &quantity.training,
-        &quantity.validation,
-        problem.world.epochs,
-        problem.seed,
-        task * 64 + restart as u32,
-    ))
+    let course = Course {
+        trainer: problem.world.trainer,
+        epochs: problem.world.epochs,
+        seed: problem.seed,
+        lane: task * 64 + restart as u32,
+    };
+    Some(Training::new(course, &shape, parameters, &quantity.training, &quantity.validation))
 }
 
 fn shape(problem: &Problem, quantity: &Quantity, depth: usize) -> Shape {
@@ -481,7 +388,7 @@ mod tests {
         let stream = Stream::new(9, Purpose::LogStart);
         let mut log = Transitions::new(2, 1);
         for row in 0..rows {
-            let angle = stream.within(-3.14, 3.14, 0, row, 0);
+            let angle = stream.within(-std::f64::consts::PI, std::f64::consts::PI, 0, row, 0);
             let torque = stream.within(-1.0, 1.0, 0, row, 1);
             let next = crate::data::wrap_angle(angle + 0.3 * torque * (1.0 + 0.5 * angle.cos()));
             log.episode.push(0);

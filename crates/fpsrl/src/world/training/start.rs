@@ -12,7 +12,8 @@
 //! Where the tree describes the target itself, its leaves become neurons of the second layer, each the conjunction of
 //! the splits on its path (the entropy nets of Sethi 1990): training starts from a softened tree.
 
-use super::passes::{Samples, Shape};
+use super::passes::Shape;
+use super::samples::Samples;
 use crate::random::Stream;
 
 /// A regression tree: hyperplanes perpendicular to an input at which the target changes most, and what they enclose.
