@@ -5,12 +5,14 @@
 //! validation error too; the generalisation rows judge, and decide nothing. Trainings share nothing but the data, so
 //! that neither the number of threads nor their order changes a weight.
 
+mod starts;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
-use super::training::{Passes, Samples, Shape, Trainer, Training, Tree, start};
+use super::training::{Course, Passes, Samples, Shape, Trainer, Training, Tree, start};
 use crate::data::Transitions;
 use crate::data::scaling::Scale;
 use crate::data::split::Split;
@@ -18,17 +20,24 @@ use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::progress::{Progress, Stage};
 use crate::random::{Purpose, Stream};
+use starts::{stops, trees};
 
 /// The part of the epochs that every start gets before the best one goes on alone.
 const PROBE: f64 = 0.2;
 
-/// Epochs of the small network that shows where a smooth target jumps.
-const ROUGH_EPOCHS: usize = 20;
-
-/// A target with at most so many values counts as stepped.
-const MOST_STEPS: usize = 10;
-
 /// Trains a world model on recorded transitions.
+///
+/// ```
+/// use fpsrl::{data::generate::generate, problem::Problem, progress::Silent, world::fit::fit};
+/// let mut problem = Problem::benchmark("mountain-car")?;
+/// problem.data.samples = 400;
+/// problem.world.epochs = 5;
+/// let log = generate(&problem, &Silent)?;
+/// let world = fit(&problem, &log, &Silent)?;
+/// let (next, reward) = world.step(&[-0.5, 0.0], &[1.0]);
+/// assert!(next[0].is_finite() && (-1.0..=0.0).contains(&reward));
+/// # Ok::<(), fpsrl::Error>(())
+/// ```
 pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress) -> Result<WorldModel> {
     check(problem, transitions)?;
     let split = Split::new(transitions.len(), problem.seed)?;
@@ -123,12 +132,18 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
     wanted.push(("reward".into(), false, columns.len(), transitions.rewards.clone()));
     wanted
         .into_par_iter()
-        .map(|(name, angle, inputs, values)| {
+        .enumerate()
+        .map(|(index, (name, angle, inputs, values))| {
             let output = Scale::standard(&values);
             let targets: Vec<f64> = values.iter().map(|&value| output.apply(value)).collect();
             let part = |rows: &[usize]| Samples::of(&columns[..inputs], &targets, rows);
             let training = part(&split.training);
-            let trees = trees(problem, &training, inputs, &targets);
+            let next = transitions.next_states.get(index).filter(|_| inputs == dynamics);
+            let mut trees = trees(problem, &training, inputs, &targets);
+            if let Some(next) = next {
+                let stop = stops(&columns, dynamics, next, &split.training, problem.world.neurons / 2);
+                trees.splice(0..0, stop);
+            }
             Quantity {
                 name,
                 angle,
@@ -142,59 +157,6 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
             }
         })
         .collect()
-}
-
-/// What the starts of a quantity's networks look at.
-///
-/// A target of a few values, such as most rewards, is a set of jumps, which a tree describes. In any other one, jumps
-/// and kinks hide behind a smooth change; they show in what a small network leaves over.
-fn trees(problem: &Problem, training: &Samples, inputs: usize, targets: &[f64]) -> Vec<Tree> {
-    let neurons = problem.world.neurons;
-    if is_stepped(targets) {
-        let splits = neurons - 1;
-        return vec![Tree::peel(training, inputs, splits), Tree::grow(training, inputs, splits), Tree::none()];
-    }
-    let standstill = standstill(training, inputs, neurons / 2);
-    if problem.world.restarts == 1 {
-        return vec![standstill.unwrap_or_else(Tree::none)];
-    }
-    let shape = Shape::new(inputs, neurons, 1);
-    let weights = Stream::new(problem.seed, Purpose::Weights);
-    let parameters = start(&shape, training, &Tree::none(), weights, 0, 0);
-    let trainer = Trainer::LevenbergMarquardt;
-    let mut rough = Training::new(trainer, &shape, parameters, training, training, ROUGH_EPOCHS, problem.seed, 0);
-    while rough.epochs() < ROUGH_EPOCHS && rough.epoch() {}
-    let left_over = Passes::new(&shape).residuals(rough.best(), training);
-    let splits = Tree::grow(&training.with_targets(&left_over), inputs, neurons * 2 / 5).only_splits();
-    standstill.into_iter().chain([Tree::none(), splits]).collect()
-}
-
-/// The walls behind which a variable stands still, such as those of a pole that has fallen: where many rows have one and
-/// the same target, a tree tells them from the others.
-fn standstill(training: &Samples, inputs: usize, splits: usize) -> Option<Tree> {
-    let mut targets: Vec<f64> = (0..training.rows()).map(|row| training.target(row)).collect();
-    targets.sort_unstable_by(f64::total_cmp);
-    let longest = targets.chunk_by(|a, b| a == b).max_by_key(|run| run.len())?;
-    if longest.len() < targets.len() / 50 {
-        return None;
-    }
-    let stands: Vec<f64> =
-        (0..training.rows()).map(|row| f64::from(u8::from(training.target(row) == longest[0]))).collect();
-    Some(Tree::peel(&training.with_targets(&stands), inputs, splits).only_splits())
-}
-
-/// Whether a target takes only a few values.
-fn is_stepped(targets: &[f64]) -> bool {
-    let mut values: Vec<f64> = Vec::new();
-    for &target in targets {
-        if !values.contains(&target) {
-            values.push(target);
-            if values.len() > MOST_STEPS {
-                return false;
-            }
-        }
-    }
-    true
 }
 
 /// What has to be trained, and how its progress is counted.
@@ -354,16 +316,13 @@ fn begin<'a>(
     let tree = &quantity.trees[restart % quantity.trees.len()];
     let weights = Stream::new(problem.seed, Purpose::Weights);
     let parameters = start(&shape, &quantity.training, tree, weights, task, restart as u32);
-    Some(Training::new(
-        problem.world.trainer,
-        &shape,
-        parameters,
-        &quantity.training,
-        &quantity.validation,
-        problem.world.epochs,
-        problem.seed,
-        task * 64 + restart as u32,
-    ))
+    let course = Course {
+        trainer: problem.world.trainer,
+        epochs: problem.world.epochs,
+        seed: problem.seed,
+        lane: task * 64 + restart as u32,
+    };
+    Some(Training::new(course, &shape, parameters, &quantity.training, &quantity.validation))
 }
 
 fn shape(problem: &Problem, quantity: &Quantity, depth: usize) -> Shape {
@@ -430,7 +389,7 @@ mod tests {
         let stream = Stream::new(9, Purpose::LogStart);
         let mut log = Transitions::new(2, 1);
         for row in 0..rows {
-            let angle = stream.within(-3.14, 3.14, 0, row, 0);
+            let angle = stream.within(-std::f64::consts::PI, std::f64::consts::PI, 0, row, 0);
             let torque = stream.within(-1.0, 1.0, 0, row, 1);
             let next = crate::data::wrap_angle(angle + 0.3 * torque * (1.0 + 0.5 * angle.cos()));
             log.episode.push(0);

@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn broken_models_are_refused_with_the_place() {
-        let breaks: [(&str, fn(&mut WorldModel)); 8] = [
+        type Break = (&'static str, fn(&mut WorldModel));
+        let breaks: [Break; 8] = [
             ("`place`", |model| model.variables[1].network.layers[0].weights.truncate(2)),
             ("scales for 2 inputs", |model| model.variables[0].inputs.truncate(2)),
             ("spread", |model| model.variables[0].inputs[1].spread = 0.0),

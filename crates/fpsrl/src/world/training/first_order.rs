@@ -5,7 +5,8 @@
 //! Δw = -η g / (√v + ε), with v an exponential average of (g - ḡ)². Adam (Kingma and Ba 2014) divides a smoothed
 //! gradient by its root mean square. Both learning rates fall along a cosine to nothing at the last epoch.
 
-use super::passes::{Passes, Samples};
+use super::passes::Passes;
+use super::samples::Samples;
 use crate::random::Stream;
 
 /// A mini-batch is one block of rows; every epoch cuts the blocks anew.

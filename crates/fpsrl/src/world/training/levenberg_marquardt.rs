@@ -9,7 +9,8 @@
 
 use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn, MatrixView, U1};
 
-use super::passes::{BLOCK, Passes, Samples};
+use super::passes::Passes;
+use super::samples::{BLOCK, Samples};
 
 /// Parameters whose products are computed in one multiplication of matrices. Narrower panels waste less above the
 /// diagonal, wider ones multiply faster.

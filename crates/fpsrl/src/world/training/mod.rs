@@ -7,10 +7,12 @@ mod arctangent;
 mod first_order;
 mod levenberg_marquardt;
 mod passes;
+mod samples;
 mod start;
 
-pub(crate) use passes::{Passes, Samples, Shape};
-pub(crate) use start::{Tree, start};
+pub(crate) use passes::{Passes, Shape};
+pub(crate) use samples::Samples;
+pub(crate) use start::{Forecast, Tree, start};
 
 use crate::random::{Purpose, Stream};
 use first_order::{FirstOrder, Rule};
@@ -62,7 +64,7 @@ impl Trainer {
     pub fn default_epochs(self) -> usize {
         match self {
             Trainer::LevenbergMarquardt => 150,
-            Trainer::VarioEta | Trainer::Adam => 500,
+            Trainer::VarioEta | Trainer::Adam => 1_500,
         }
     }
 
@@ -70,9 +72,20 @@ impl Trainer {
     fn patience(self) -> usize {
         match self {
             Trainer::LevenbergMarquardt => 30,
-            Trainer::VarioEta | Trainer::Adam => 100,
+            Trainer::VarioEta | Trainer::Adam => 200,
         }
     }
+}
+
+/// How a training is to go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    pub(crate) trainer: Trainer,
+    /// The most that will ever be run; learning rates fall over them.
+    pub(crate) epochs: usize,
+    pub(crate) seed: u64,
+    /// Tells trainings of one seed apart.
+    pub(crate) lane: u32,
 }
 
 /// A training under way, which can be continued.
@@ -96,18 +109,15 @@ enum Method {
 }
 
 impl<'a> Training<'a> {
-    /// Starts from given parameters. `epochs` is the most that will ever be run, which learning rates fall over;
-    /// `lane` tells trainings of one seed apart.
+    /// Starts from given parameters.
     pub(crate) fn new(
-        trainer: Trainer,
+        course: Course,
         shape: &Shape,
         parameters: Vec<f64>,
         training: &'a Samples,
         validation: &'a Samples,
-        epochs: usize,
-        seed: u64,
-        lane: u32,
     ) -> Self {
+        let Course { trainer, epochs, seed, lane } = course;
         let mut passes = Passes::new(shape);
         let first_order = |rule| {
             let shuffle = Stream::new(seed, Purpose::Shuffle);
@@ -196,7 +206,8 @@ mod tests {
         let (training, validation, fresh) = (smooth(800, 0), smooth(200, 1), smooth(500, 2));
         let shape = Shape::new(2, 10, depth);
         let begin = start(&shape, &training, &Tree::none(), Stream::new(1, Purpose::Weights), 0, 0);
-        let mut run = Training::new(trainer, &shape, begin, &training, &validation, epochs, 1, 0);
+        let mut run =
+            Training::new(Course { trainer, epochs, seed: 1, lane: 0 }, &shape, begin, &training, &validation);
         while run.epochs() < epochs && run.epoch() {}
         Passes::new(&shape).error(run.best(), &fresh)
     }
@@ -226,8 +237,8 @@ mod tests {
         let network = shape.network(&truth);
         let targets: Vec<f64> = columns[0].iter().map(|&x| network.evaluate(&[x])).collect();
         let samples = Samples::new(&columns, &targets);
-        let mut run =
-            Training::new(Trainer::LevenbergMarquardt, &shape, vec![0.5, 0.1, 0.5, 0.0], &samples, &samples, 200, 1, 0);
+        let course = Course { trainer: Trainer::LevenbergMarquardt, epochs: 200, seed: 1, lane: 0 };
+        let mut run = Training::new(course, &shape, vec![0.5, 0.1, 0.5, 0.0], &samples, &samples);
         while run.epochs() < 200 && run.epoch() {}
         assert!(run.error() < 1e-20, "{}", run.error());
         for (found, wanted) in run.best().iter().zip(truth) {
@@ -241,7 +252,8 @@ mod tests {
         let samples = Samples::new(&columns, &columns[0].iter().map(|x| 0.5 * x).collect::<Vec<f64>>());
         let shape = Shape::new(2, 5, 1);
         let begin = start(&shape, &samples, &Tree::none(), Stream::new(1, Purpose::Weights), 0, 0);
-        let mut run = Training::new(Trainer::LevenbergMarquardt, &shape, begin, &samples, &samples, 50, 1, 0);
+        let course = Course { trainer: Trainer::LevenbergMarquardt, epochs: 50, seed: 1, lane: 0 };
+        let mut run = Training::new(course, &shape, begin, &samples, &samples);
         while run.epochs() < 50 && run.epoch() {}
         assert!(run.error() < 1e-8, "{}", run.error());
     }

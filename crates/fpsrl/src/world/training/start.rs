@@ -6,10 +6,14 @@
 //! a swing-up, and few random planes would touch it. So a regression tree (Breiman et al. 1984) is grown on the
 //! training rows, and its splits, each perpendicular to one input, become the first hyperplanes.
 //!
+//! A tree may also divide the next state, which the networks of the dynamics do not see: a pole that will have fallen
+//! after the step stops at once. Its splits then become hyperplanes through a linear forecast of the next state.
+//!
 //! Where the tree describes the target itself, its leaves become neurons of the second layer, each the conjunction of
 //! the splits on its path (the entropy nets of Sethi 1990): training starts from a softened tree.
 
-use super::passes::{Samples, Shape};
+use super::passes::Shape;
+use super::samples::Samples;
 use crate::random::Stream;
 
 /// A regression tree: hyperplanes perpendicular to an input at which the target changes most, and what they enclose.
@@ -19,6 +23,17 @@ pub(crate) struct Tree {
     splits: Vec<Split>,
     /// Empty where only the splits matter.
     leaves: Vec<Leaf>,
+    /// Where splits divide something that the network does not see: its forecast from what the network sees.
+    forecasts: Vec<Forecast>,
+}
+
+/// A linear forecast.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Forecast {
+    /// One for each input.
+    pub(crate) weights: Vec<f64>,
+    /// The forecast where all inputs are 0.
+    pub(crate) offset: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +74,7 @@ const LEAF_STEEPNESS: f64 = 3.0;
 impl Tree {
     /// No tree: a start at random.
     pub(crate) fn none() -> Self {
-        Self { splits: Vec::new(), leaves: Vec::new() }
+        Self { splits: Vec::new(), leaves: Vec::new(), forecasts: Vec::new() }
     }
 
     /// Grows a tree of at most `count` splits, always at the leaf where a split takes away most of the squared error.
@@ -82,7 +97,7 @@ impl Tree {
         }
         let leaves =
             leaves.into_iter().map(|leaf| Leaf { value: mean(samples, &leaf.rows), path: leaf.path }).collect();
-        Self { splits, leaves }
+        Self { splits, leaves, forecasts: Vec::new() }
     }
 
     /// Peels off one pure side after the other: every split is the one behind which most rows have the same target.
@@ -90,13 +105,13 @@ impl Tree {
     /// Splits that lower the squared error most cut a small box in the middle before they find its walls. Peeling
     /// finds walls that no row contradicts. Among splits that peel alike, the last input wins: the next state, which
     /// rewards mostly judge, comes after the state, which says nearly the same.
-    pub(crate) fn peel(samples: &Samples, inputs: usize, count: usize) -> Self {
+    pub(crate) fn peel(samples: &Samples, inputs: &[usize], count: usize) -> Self {
         let mut tree = Self::none();
         let mut rows: Vec<usize> = (0..samples.rows()).collect();
         let mut path: Vec<(usize, bool)> = Vec::new();
         while tree.splits.len() < count {
             let candidates: Vec<(usize, bool, Split)> =
-                (0..inputs).flat_map(|input| pure_sides(samples, input, &rows)).collect();
+                inputs.iter().flat_map(|&input| pure_sides(samples, input, &rows)).collect();
             let most = candidates.iter().map(|(peeled, ..)| *peeled).max().unwrap_or(0);
             let alike = candidates.iter().rfind(|(peeled, ..)| *peeled >= LEAF && *peeled as f64 >= 0.99 * most as f64);
             let Some(&(_, high, split)) = alike else { break };
@@ -111,6 +126,12 @@ impl Tree {
         }
         tree.leaves.push(Leaf { path, value: mean(samples, &rows) });
         tree
+    }
+
+    /// The same splits, of forecasts: `forecast` says how a network guesses the number that the tree has split.
+    pub(crate) fn of_forecasts(mut self, forecast: impl Fn(usize) -> Option<Forecast>) -> Option<Self> {
+        self.forecasts = self.splits.iter().map(|split| forecast(split.input)).collect::<Option<_>>()?;
+        (!self.splits.is_empty()).then(|| self.only_splits())
     }
 
     /// The same splits without what they enclose.
@@ -201,8 +222,15 @@ pub(crate) fn start(
         let bias = shape.biases(0) + neuron;
         if let Some(split) = tree.splits.get(neuron) {
             let weight = SPLIT_STEEPNESS / split.reach.max(1e-3);
-            parameters[weights + split.input] = weight;
-            parameters[bias] = -weight * split.at;
+            if let Some(forecast) = tree.forecasts.get(neuron) {
+                for input in 0..inputs {
+                    parameters[weights + input] = weight * forecast.weights[input];
+                }
+                parameters[bias] = weight * (forecast.offset - split.at);
+            } else {
+                parameters[weights + split.input] = weight;
+                parameters[bias] = -weight * split.at;
+            }
             continue;
         }
         // Slopes from 0.2 to 2 for a step of one standard deviation in every input.
@@ -296,7 +324,7 @@ mod tests {
         let targets: Vec<f64> =
             (0..20_000).map(|row| if is_inside(columns[2][row], columns[3][row]) { 1.0 } else { -1.0 }).collect();
         let samples = Samples::new(&columns, &targets);
-        let tree = Tree::peel(&samples, 4, 9);
+        let tree = Tree::peel(&samples, &[0, 1, 2, 3], 9);
         let mut walls: Vec<(usize, f64)> = tree.splits.iter().map(|split| (split.input, split.at.round())).collect();
         walls.sort_by(|a, b| a.partial_cmp(b).unwrap());
         assert_eq!(walls, [(2, -1.0), (2, 1.0), (3, -1.0), (3, 1.0)]);
