@@ -4,6 +4,8 @@
 //! `kernels run KERNEL REPEATS` is what it runs. Each kernel runs with two numbers of repeats: the difference of the
 //! totals is free of start-up. Counts do not depend on how busy the machine is, so that a regression shows anywhere.
 
+#![allow(clippy::redundant_closure, reason = "a closure can be forced to inline, a function handed over cannot")]
+
 use fearless_simd::{Simd, SimdBase};
 use fpsrl::policy::{FuzzyKernel, Policy};
 use fpsrl::rollout::{FitnessFunction, Lanes, StartStates};

@@ -61,7 +61,9 @@ fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
 /// An interruption says how to go on.
 fn resumable(error: fpsrl::Error, directory: &Path) -> Failure {
     match error {
-        fpsrl::Error::Stopped { .. } => Failure::Interrupted(error, directory.to_owned()),
+        fpsrl::Error::Stopped { .. } => {
+            Failure::Interrupted { message: error.to_string(), directory: directory.to_owned() }
+        }
         other => Failure::Library(other),
     }
 }

@@ -23,7 +23,12 @@ enum Failure {
     /// The library refused something or failed.
     Library(fpsrl::Error),
     /// The user stopped a run that can go on.
-    Interrupted(fpsrl::Error, PathBuf),
+    Interrupted {
+        /// What was not finished.
+        message: String,
+        /// Where the run is.
+        directory: PathBuf,
+    },
     /// Standard output could not be written.
     Output(io::Error),
 }
@@ -51,9 +56,9 @@ fn main() -> ExitCode {
             complain(&format!("the result cannot be printed: {error}"), Some("check where the output goes"));
             ExitCode::from(2)
         }
-        Ok(Err(Failure::Interrupted(error, directory))) => {
+        Ok(Err(Failure::Interrupted { message, directory })) => {
             let hint = format!("go on with `fpsrl run --resume {}`", directory.display());
-            complain(&error.to_string(), Some(&hint));
+            complain(&message, Some(&hint));
             // What shells expect of a program that Ctrl-C ended.
             ExitCode::from(130)
         }

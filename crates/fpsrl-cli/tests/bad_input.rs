@@ -186,7 +186,8 @@ fn broken_logs_are_refused_with_line_and_column() {
 fn truncated_newer_and_foreign_files_are_refused() {
     let newer = |bytes| text(bytes).replacen("\"format\": 1", "\"format\": 99", 1).into_bytes();
     for (stage, file) in [("search", "world.json"), ("evaluate", "world.json"), ("evaluate", "policy.json")] {
-        assert!(refused_after(stage, file, half).contains("truncated"));
+        let said = refused_after(stage, file, half);
+        assert!(said.contains("truncated"), "{stage} {file}: {said}");
         assert!(refused_after(stage, file, newer).contains("format version 99"));
         refused_after(stage, file, |_| b"{}".to_vec());
         refused_after(stage, file, |_| vec![0xff; 40]);

@@ -111,7 +111,7 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T> {
         format: u64,
     }
     // The version alone is looked at first: a newer file may have any other form.
-    let version: Version = serde_json::from_slice(bytes).map_err(|error| broken(path, &error))?;
+    let version: Version = serde_json::from_slice(bytes).map_err(|error| broken(path, bytes, &error))?;
     if version.format > FORMAT {
         return Err(Error::NewerFormat { path: path.to_owned(), found: version.format, supported: FORMAT });
     }
@@ -126,7 +126,7 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T> {
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let content = T::deserialize(WithoutFormat(&mut reader)).and_then(|content| reader.end().map(|()| content));
-    content.map_err(|error| broken(path, &error))
+    content.map_err(|error| broken(path, bytes, &error))
 }
 
 /// Shows a JSON object without its `format`, so that types which refuse unknown fields need not know of it.
@@ -175,14 +175,14 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutFormat<A> {
     }
 }
 
-fn broken(path: &Path, error: &serde_json::Error) -> Error {
+fn broken(path: &Path, bytes: &[u8], error: &serde_json::Error) -> Error {
+    // Cut in the middle of a number, the number is what the reader complains of, on the last line that is there.
+    let lines = bytes.split(|byte| *byte == b'\n').count();
+    let cut = error.is_eof() || (error.is_syntax() && error.line() == lines && !bytes.trim_ascii_end().ends_with(b"}"));
     let text = error.to_string();
     // The reader ends its message with the place, which has its own room in ours.
     let problem = text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem);
-    let problem = match error.classify() {
-        serde_json::error::Category::Eof => "the file ends too early: it is truncated".to_owned(),
-        _ => problem.to_owned(),
-    };
+    let problem = if cut { "the file ends too early: it is truncated".to_owned() } else { problem.to_owned() };
     Error::Malformed {
         path: path.to_owned(),
         line: (error.line() > 0).then_some(error.line() as u64),

@@ -106,7 +106,8 @@ pub(super) struct CheckpointWriter<'a> {
     problem: String,
     world_sha256: String,
     options: SearchOptions,
-    rows: BufWriter<File>,
+    /// `checkpoint.csv`, once there is something to write into it.
+    rows: Option<BufWriter<File>>,
     written: usize,
     due: Instant,
 }
@@ -115,7 +116,8 @@ impl<'a> CheckpointWriter<'a> {
     /// For a search that begins; the checkpoint of an earlier one goes.
     pub(super) fn begin(run: &'a RunDirectory, problem: &Problem, options: SearchOptions) -> Result<Self> {
         remove(&run.file(CHECKPOINT))?;
-        Self::with_rows(run, problem, options, &[])
+        remove(&run.file(CHECKPOINT_ROWS))?;
+        Self::new(run, problem, options)
     }
 
     /// For a search that goes on.
@@ -125,29 +127,32 @@ impl<'a> CheckpointWriter<'a> {
         options: SearchOptions,
         from: &Checkpoint,
     ) -> Result<Self> {
-        Self::with_rows(run, problem, options, &from.history)
+        let mut writer = Self::new(run, problem, options)?;
+        writer.begin_rows(&from.history)?;
+        Ok(writer)
     }
 
     /// Begins `checkpoint.csv` with the rows that count, which drops whatever a kill left behind them.
-    fn with_rows(
-        run: &'a RunDirectory,
-        problem: &Problem,
-        options: SearchOptions,
-        rows: &[SearchRecord],
-    ) -> Result<Self> {
-        let path = run.file(CHECKPOINT_ROWS);
+    fn begin_rows(&mut self, rows: &[SearchRecord]) -> Result<()> {
+        let path = self.run.file(CHECKPOINT_ROWS);
         files::write_atomically(&path, |file| {
             writeln!(file, "{SEARCH_HEADER}")?;
             rows.iter().try_for_each(|row| writeln!(file, "{}", search_row(row)))
         })?;
         let file = OpenOptions::new().append(true).open(&path).map_err(|source| Error::write(&path, source))?;
+        self.rows = Some(BufWriter::new(file));
+        self.written = rows.len();
+        Ok(())
+    }
+
+    fn new(run: &'a RunDirectory, problem: &Problem, options: SearchOptions) -> Result<Self> {
         Ok(Self {
             run,
             problem: problem.to_toml(),
             world_sha256: files::sha256(&run.file(WORLD))?,
             options,
-            rows: BufWriter::new(file),
-            written: rows.len(),
+            rows: None,
+            written: 0,
             due: Instant::now() + options.checkpoint_every,
         })
     }
@@ -172,15 +177,20 @@ impl<'a> CheckpointWriter<'a> {
         if history.is_empty() {
             return Ok(());
         }
-        let mut append = || {
-            for row in &history[self.written..] {
-                writeln!(self.rows, "{}", search_row(row))?;
+        match &mut self.rows {
+            None => self.begin_rows(history)?,
+            Some(rows) => {
+                let mut append = || {
+                    for row in &history[self.written..] {
+                        writeln!(rows, "{}", search_row(row))?;
+                    }
+                    rows.flush()?;
+                    rows.get_ref().sync_data()
+                };
+                append().map_err(|source| Error::write(&self.run.file(CHECKPOINT_ROWS), source))?;
+                self.written = history.len();
             }
-            self.rows.flush()?;
-            self.rows.get_ref().sync_data()
-        };
-        append().map_err(|source| Error::write(&self.run.file(CHECKPOINT_ROWS), source))?;
-        self.written = history.len();
+        }
         files::write_json(
             &self.run.file(CHECKPOINT),
             &CheckpointFile {
