@@ -1,9 +1,16 @@
 //! The fitness of a policy: the mean discounted return over fixed start states (equations 5 and 6 of the paper).
 //!
-//! All start states of a policy advance together, step by step. A policy that is only asked to beat a known
-//! fitness is given up as soon as it provably cannot: rewards have a known maximum, so what a rollout may still gain is
-//! bounded. Advancing all start states together makes that bound fall fastest, because early rewards weigh most.
-//! Beyond [`BLOCK`] start states they advance in blocks, those that were hardest before first.
+//! A policy that is only asked to beat a known fitness is given up as soon as it provably cannot: rewards have a known
+//! maximum, so what a rollout may still gain is bounded. The order of work makes that bound fall fast:
+//!
+//! - All start states advance together, because early rewards weigh most.
+//! - A lane that earns (almost) the maximum is parked: while it does, advancing it would tell nothing that the bound does
+//!   not assume already. Only lanes that lose go on. When none is left and the policy may still win, parked lanes go on
+//!   to their end, a few at a time, those that were parked first first: they have most to lose.
+//! - Beyond [`BLOCK`] start states they advance in blocks, those that were hardest before first.
+//!
+//! Lanes do not depend on each other, and their returns are added up in one fixed order at the end: so a value
+//! is the same to the last bit whatever was pruned or parked on the way.
 
 use super::{Lanes, StartStates};
 use crate::policy::Policy;
@@ -14,7 +21,13 @@ use crate::world::World;
 const BLOCK: usize = 512;
 
 /// Steps between two looks at the bound.
-const STEPS_BETWEEN_CHECKS: usize = 4;
+const ROUNDS_BETWEEN_CHECKS: usize = 4;
+
+/// A lane is parked if it loses no more than this share of the most that any lane has lost in a step.
+const PARKING: f64 = 0.02;
+
+/// Parked lanes that go on together: two vectors of AVX2, which cost as much as one lane.
+const BATCH: usize = 16;
 
 /// More than all roundings of a return together can amount to, relative to the sums involved.
 const ROUNDING: f64 = 1e-9;
@@ -46,12 +59,24 @@ pub struct FitnessFunction<'a> {
 #[derive(Debug)]
 pub struct Workspace {
     lanes: Lanes,
-    /// Which start state a lane came from.
-    origin: Vec<usize>,
-    /// The discounted rewards of each lane so far.
-    sums: Vec<f64>,
+    /// How far each lane has come, in the order of the lanes.
+    rollouts: Vec<Rollout>,
+    parked: Vec<Rollout>,
+    /// The states of parked lanes, one after another.
+    parked_states: Vec<f32>,
     /// The return of each start state.
     returns: Vec<f64>,
+}
+
+/// How far a lane has come.
+#[derive(Clone, Copy, Debug)]
+struct Rollout {
+    /// Which start state it came from.
+    origin: usize,
+    /// Steps that it has taken.
+    step: usize,
+    /// Its discounted rewards so far.
+    sum: f64,
 }
 
 impl Workspace {
@@ -85,10 +110,12 @@ impl<'a> FitnessFunction<'a> {
     /// Room for one thread.
     pub fn workspace(&self) -> Workspace {
         let block = self.count.min(BLOCK);
+        let states = self.world.state_count();
         Workspace {
-            lanes: Lanes::new(self.world.state_count(), self.world.action_count(), block),
-            origin: vec![0; block],
-            sums: vec![0.0; block],
+            lanes: Lanes::new(states, self.world.action_count(), block),
+            rollouts: Vec::with_capacity(block),
+            parked: Vec::with_capacity(block),
+            parked_states: Vec::with_capacity(block * states),
             returns: vec![0.0; self.count],
         }
     }
@@ -120,91 +147,137 @@ impl<'a> FitnessFunction<'a> {
     /// The value is the same to the last bit whatever is to be beaten. A policy that does not exceed `to_beat` may
     /// still be scored in full.
     pub fn fitness(&self, policy: &dyn Policy, to_beat: f64, workspace: &mut Workspace) -> Fitness {
-        let largest = self.world.largest_reward();
-        let best_return = largest * self.tails[0];
+        let best_return = self.world.largest_reward() * self.tails[0];
         let goal = to_beat * self.count as f64;
-        // What the finished and the untouched start states can contribute at most.
-        let mut finished = 0.0;
-        let mut finished_size = 0.0;
+        let mut finished = Sum::default();
         let mut model_steps = 0;
         for (block, origins) in self.order.chunks(BLOCK).enumerate() {
             let untouched = self.count - block * BLOCK - origins.len();
-            let others = finished + untouched as f64 * best_return;
-            let others_size = finished_size + untouched as f64 * best_return.abs();
-            let beyond_reach =
-                |sum: f64, size: f64| others + sum + ROUNDING * (others_size + size + goal.abs()) <= goal;
-            if !self.roll(policy, origins, largest, beyond_reach, workspace, &mut model_steps) {
+            let mut others = finished;
+            others.add(untouched as f64 * best_return);
+            if !self.roll(policy, origins, others, goal, workspace, &mut model_steps) {
                 return Fitness { value: None, model_steps };
             }
-            for &origin in origins {
-                finished += workspace.returns[origin];
-                finished_size += workspace.returns[origin].abs();
-            }
+            origins.iter().for_each(|&origin| finished.add(workspace.returns[origin]));
         }
         // Always added up in the order of the start states, so that the order of rolling does not show.
         let sum: f64 = workspace.returns.iter().sum();
         Fitness { value: Some(sum / self.count as f64), model_steps }
     }
 
-    /// Rolls a block of start states out; false if `beyond_reach` said to give up.
+    /// Rolls a block of start states out; false if together with `others` they cannot exceed `goal`.
     fn roll(
         &self,
         policy: &dyn Policy,
         origins: &[usize],
-        largest: f64,
-        beyond_reach: impl Fn(f64, f64) -> bool,
+        others: Sum,
+        goal: f64,
         workspace: &mut Workspace,
         model_steps: &mut u64,
     ) -> bool {
-        let Workspace { lanes, origin, sums, returns } = workspace;
+        let Workspace { lanes, rollouts, parked, parked_states, returns } = workspace;
+        let horizon = self.discounts.len();
+        let largest = self.world.largest_reward();
+        // What a rollout comes to if it earns the maximum from now on.
+        let at_best = |rollout: &Rollout| rollout.sum + largest * self.tails[rollout.step];
         lanes.set_live(origins.len());
-        origin[..origins.len()].copy_from_slice(origins);
-        sums[..origins.len()].fill(0.0);
         for (variable, column) in self.starts.iter().enumerate() {
             for (to, &from) in lanes.state_mut(variable).iter_mut().zip(origins) {
                 *to = column[from];
             }
         }
-        // Sums of the lanes that have been absorbed.
-        let (mut absorbed_sum, mut absorbed_size) = (0.0, 0.0);
-        for (step, &discount) in self.discounts.iter().enumerate() {
+        rollouts.clear();
+        rollouts.extend(origins.iter().map(|&origin| Rollout { origin, step: 0, sum: 0.0 }));
+        parked.clear();
+        parked_states.clear();
+        let mut settled = others;
+        let mut parked_sum = Sum::default();
+        let mut next_parked = 0;
+        // Lanes are parked only where something can be pruned, and not before a lane has been seen to lose.
+        let mut parking = goal > f64::NEG_INFINITY;
+        let mut most_lost = 0.0f64;
+        let mut round = 0usize;
+        while lanes.live() > 0 {
             policy.act(lanes, self.numerics);
             self.world.advance(lanes, self.numerics);
             *model_steps += lanes.live() as u64;
-            for (sum, &reward) in sums.iter_mut().zip(lanes.rewards()) {
-                *sum += discount * f64::from(reward);
+            for (rollout, &reward) in rollouts.iter_mut().zip(lanes.rewards()) {
+                rollout.sum += self.discounts[rollout.step] * f64::from(reward);
+                rollout.step += 1;
             }
-            // Backwards, so that the lane that takes a retired one's place has been looked at already.
-            if lanes.absorbed().iter().any(|&absorbed| absorbed != 0.0) {
-                for lane in (0..lanes.live()).rev() {
-                    if lanes.absorbed()[lane] != 0.0 {
-                        let sum = sums[lane] + self.tails[step + 1] * f64::from(lanes.rewards()[lane]);
-                        returns[origin[lane]] = sum;
-                        absorbed_sum += sum;
-                        absorbed_size += sum.abs();
-                        let last = lanes.live() - 1;
-                        lanes.retire(lane);
-                        sums[lane] = sums[last];
-                        origin[lane] = origin[last];
-                    }
-                }
-                if lanes.live() == 0 {
-                    break;
-                }
+            if parking {
+                let least = lanes.rewards().iter().copied().fold(f32::INFINITY, f32::min);
+                most_lost = most_lost.max(largest - f64::from(least));
             }
-            if (step + 1) % STEPS_BETWEEN_CHECKS == 0 {
-                let live = &sums[..lanes.live()];
-                let gain = live.len() as f64 * largest * self.tails[step + 1];
-                let sum = absorbed_sum + live.iter().sum::<f64>() + gain;
-                let size = absorbed_size + live.iter().map(|sum| sum.abs()).sum::<f64>() + gain.abs();
-                if beyond_reach(sum, size) {
+            let park_from =
+                if parking && most_lost > 0.0 { (largest - PARKING * most_lost) as f32 } else { f32::INFINITY };
+            // Backwards, so that the lane that takes a leaving one's place has been looked at already.
+            for lane in (0..lanes.live()).rev() {
+                let rollout = rollouts[lane];
+                let reward = lanes.rewards()[lane];
+                if rollout.step == horizon || lanes.absorbed()[lane] != 0.0 {
+                    let value = rollout.sum + self.tails[rollout.step] * f64::from(reward);
+                    returns[rollout.origin] = value;
+                    settled.add(value);
+                } else if reward >= park_from {
+                    parked_sum.add(at_best(&rollout));
+                    parked.push(rollout);
+                    parked_states.extend((0..self.starts.len()).map(|variable| lanes.state(variable)[lane]));
+                } else {
+                    continue;
+                }
+                lanes.retire(lane);
+                rollouts.swap_remove(lane);
+            }
+            round += 1;
+            if round % ROUNDS_BETWEEN_CHECKS == 0 || lanes.live() == 0 {
+                let mut best = settled;
+                best.join(parked_sum);
+                rollouts.iter().for_each(|rollout| best.add(at_best(rollout)));
+                if best.at_most() <= goal {
                     return false;
                 }
             }
-        }
-        for lane in 0..lanes.live() {
-            returns[origin[lane]] = sums[lane];
+            if lanes.live() == 0 && next_parked < parked.len() {
+                parking = false;
+                let variables = self.starts.len();
+                let batch = next_parked..parked.len().min(next_parked + BATCH);
+                lanes.set_live(batch.len());
+                for (lane, index) in batch.clone().enumerate() {
+                    for variable in 0..variables {
+                        lanes.state_mut(variable)[lane] = parked_states[index * variables + variable];
+                    }
+                }
+                rollouts.extend_from_slice(&parked[batch.clone()]);
+                next_parked = batch.end;
+                parked_sum = Sum::default();
+                parked[next_parked..].iter().for_each(|rollout| parked_sum.add(at_best(rollout)));
+            }
         }
         true
+    }
+}
+
+/// A sum with the size of its terms, which bounds what their rounding can have cost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    value: f64,
+    size: f64,
+}
+
+impl Sum {
+    fn add(&mut self, term: f64) {
+        self.value += term;
+        self.size += term.abs();
+    }
+
+    fn join(&mut self, other: Sum) {
+        self.value += other.value;
+        self.size += other.size;
+    }
+
+    /// No smaller than the sum without rounding.
+    fn at_most(&self) -> f64 {
+        self.value + ROUNDING * self.size
     }
 }
