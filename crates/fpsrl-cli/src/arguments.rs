@@ -147,11 +147,6 @@ pub struct Manner {
 }
 
 impl Swarm {
-    /// Whether anything is to be changed.
-    pub fn changes(&self) -> bool {
-        self.rules.is_some() || self.particles.is_some() || self.iterations.is_some()
-    }
-
     /// Changes a problem's settings.
     pub fn apply(&self, written: &mut WrittenProblem) {
         written.policy.rules = self.rules.or(written.policy.rules);

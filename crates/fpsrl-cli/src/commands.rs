@@ -24,10 +24,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         }
         Verb::Fit(existing) => on_existing(existing, |run, bars| run.fit(bars).map(drop)),
         Verb::Search(SearchArguments { existing, swarm }) => on_existing(existing, |run, bars| {
-            if swarm.changes() {
-                run.change_problem(|written| swarm.apply(written))?;
-            }
-            run.search(options(), bars).map(drop)
+            let problem = run.problem_with(|written| swarm.apply(written))?;
+            run.search_for(&problem, options(), bars).map(drop)
         }),
         Verb::Evaluate(existing) => on_existing(existing, |run, bars| run.evaluate(options(), bars).map(drop)),
     }

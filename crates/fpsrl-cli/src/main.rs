@@ -70,7 +70,9 @@ fn complain(message: &str, hint: Option<&str>) {
 /// A panic is our bug, whatever the input was.
 fn report_panic(info: &PanicHookInfo) {
     let place = info.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
-    let cause = info.payload_as_str().unwrap_or("no reason given");
+    let payload = info.payload();
+    let cause = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+    let cause = cause.unwrap_or("no reason given");
     complain(
         &format!("fpsrl has a bug: {cause}{place}"),
         Some("please report it with the command, the problem file and this message"),

@@ -70,9 +70,8 @@ fn the_policy_does_not_depend_on_threads_nor_on_the_division_into_stages() {
         assert!(read("one") == read("two"), "{file}");
         assert!(read("one") == read("stages"), "{file}");
     }
-    let summary = |run: &str| -> Value {
-        serde_json::from_slice(&fs::read(at.join(run).join("summary.json")).unwrap()).unwrap()
-    };
+    let summary =
+        |run: &str| -> Value { serde_json::from_slice(&fs::read(at.join(run).join("summary.json")).unwrap()).unwrap() };
     for figure in ["model_return", "true_return", "model_steps", "world_errors", "iterations"] {
         assert_eq!(summary("one")[figure], summary("stages")[figure], "{figure}");
     }
@@ -167,7 +166,9 @@ start_states = 5
 #[test]
 fn help_has_examples() {
     let directory = tempfile::tempdir().unwrap();
-    for arguments in [&["--help"] as &[&str], &["run", "--help"], &["generate", "-h"], &["fit", "-h"], &["search", "-h"]] {
+    for arguments in
+        [&["--help"] as &[&str], &["run", "--help"], &["generate", "-h"], &["fit", "-h"], &["search", "-h"]]
+    {
         assert!(succeed(directory.path(), arguments).0.contains("Examples:"), "{arguments:?}");
     }
     assert!(succeed(directory.path(), &["--version"]).0.starts_with("fpsrl "));

@@ -26,7 +26,30 @@ use crate::problem::FORMAT;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_atomically(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let attempt = || -> io::Result<()> {
+    prepare(path, fill)?.commit()
+}
+
+/// A file whose content is on the disk, and which only waits to take its name; dropped, it is gone.
+///
+/// Files that change together are prepared first: what can fail, fails before any of them has changed.
+#[derive(Debug)]
+#[must_use = "a prepared file is gone unless it is committed"]
+pub struct Prepared {
+    temporary: tempfile::NamedTempFile,
+    path: PathBuf,
+}
+
+impl Prepared {
+    /// Puts the file in its place.
+    pub fn commit(self) -> Result<()> {
+        let Self { temporary, path } = self;
+        temporary.persist(&path).map(drop).map_err(|error| Error::write(&path, error.error))
+    }
+}
+
+/// Writes a file beside its place.
+pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Prepared> {
+    let attempt = || -> io::Result<Prepared> {
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -37,12 +60,13 @@ pub fn write_atomically(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Re
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let temporary = builder.tempfile_in(directory)?;
-        let mut writer = BufWriter::with_capacity(1 << 16, temporary);
+        // Through the bare file: errors of the temporary one would name a path that means nothing to the user.
+        let mut writer = BufWriter::with_capacity(1 << 16, temporary.as_file());
         fill(&mut writer)?;
-        let temporary = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+        writer.flush()?;
+        drop(writer);
         temporary.as_file().sync_all()?;
-        temporary.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        Ok(Prepared { temporary, path: path.to_owned() })
     };
     attempt().map_err(|source| Error::write(path, source))
 }
@@ -65,8 +89,13 @@ pub fn to_json<T: Serialize>(content: &T) -> Result<String> {
 
 /// Writes a value as JSON with its format version, atomically.
 pub fn write_json<T: Serialize>(path: &Path, content: &T) -> Result<()> {
+    prepare_json(path, content)?.commit()
+}
+
+/// Writes a value as JSON beside its place.
+pub fn prepare_json<T: Serialize>(path: &Path, content: &T) -> Result<Prepared> {
     let text = to_json(content)?;
-    write_atomically(path, |file| file.write_all(text.as_bytes()))
+    prepare(path, |file| file.write_all(text.as_bytes()))
 }
 
 /// Reads what [`write_json`] wrote.

@@ -40,8 +40,12 @@ impl Problem {
             file.key("angle", state.angle, "radians, taken modulo 2 pi");
             file.key("start", range(state.start), "where rollouts of the search and the evaluation start");
             file.key("data_start", range(state.data_start), "where generated episodes start");
-            file.key("centre", or_data(state.centre), "bounds of a rule's centre, or \"data\"");
-            file.key("width", or_data(state.width), "bounds of a rule's width, or \"data\"");
+            file.key("centre", or_data(state.centre), "bounds of a rule's centre, or \"data\" for the log's range");
+            file.key(
+                "width",
+                or_data(state.width),
+                "bounds of a rule's width, or \"data\" for 0.05 to 2 times the centre's range",
+            );
         }
         for action in &self.actions {
             file.section("[[action]]");

@@ -74,16 +74,14 @@ impl RunDirectory {
 
     /// The problem.
     pub fn problem(&self) -> Result<Problem> {
-        WrittenProblem::read(&self.expect(PROBLEM, "fpsrl generate")?)?.check()
+        self.problem_with(|_| ())
     }
 
-    /// Changes settings of the problem, and writes it back complete.
-    pub fn change_problem(&self, change: impl FnOnce(&mut WrittenProblem)) -> Result<()> {
-        let path = self.expect(PROBLEM, "fpsrl generate")?;
-        let mut written = WrittenProblem::read(&path)?;
+    /// The problem with some of its settings changed; the file stays as it is.
+    pub fn problem_with(&self, change: impl FnOnce(&mut WrittenProblem)) -> Result<Problem> {
+        let mut written = WrittenProblem::read(&self.expect(PROBLEM, "fpsrl generate")?)?;
         change(&mut written);
-        let text = written.check()?.to_toml();
-        files::write_atomically(&path, |file| file.write_all(text.as_bytes()))
+        written.check()
     }
 
     /// The log.

@@ -78,38 +78,53 @@ impl RunDirectory {
             summary.world_errors.set(&variable.name, variable.generalisation_error);
         }
         summary.world_errors.set("reward", world.reward.generalisation_error);
-        self.remove_results_after(WORLD)?;
-        files::write_json(&self.file(WORLD), &WorldFile { data_sha256, world })?;
         summary.seconds.set("fit", began.elapsed().as_secs_f64());
-        self.write_summary(&summary)?;
+        let prepared = [
+            files::prepare_json(&self.file(WORLD), &WorldFile { data_sha256, world })?,
+            files::prepare_json(&self.file(SUMMARY), &summary)?,
+        ];
+        self.remove_results_after(WORLD)?;
+        prepared.into_iter().try_for_each(files::Prepared::commit)?;
         Ok(summary)
     }
 
     /// Searches rules on the learned world.
     pub fn search(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
+        self.search_for(&self.problem()?, options, progress)
+    }
+
+    /// Searches rules with settings that differ from those of the problem file; the file is changed together with
+    /// the results, and stays as it is if the search fails.
+    pub fn search_for(&self, problem: &Problem, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
         let began = Instant::now();
-        let problem = self.problem()?;
-        let transitions = self.transitions(&problem)?;
+        let transitions = self.transitions(problem)?;
         problem.check_start_states(transitions.len())?;
-        let model = self.world(&problem)?;
+        let model = self.world(problem)?;
         let world = NetworkWorld::new(&model)?;
-        let space = RuleSpace::new(&problem, &transitions);
-        let mut search = Search::new(&problem, &space, &world, options);
+        let space = RuleSpace::new(problem, &transitions);
+        let mut search = Search::new(problem, &space, &world, options);
         if search.run(progress, |_| Ok(()))? == Ending::Stopped {
             return Err(Error::Stopped { stage: "search" });
         }
 
         let (policy, best) = search.best();
         let last = search.history().last().ok_or(Error::Internal("a search left no history"))?;
-        let mut summary = self.summary_for(&problem, &model, transitions.len())?;
+        let mut summary = self.summary_for(problem, &model, transitions.len())?;
         summary.iterations = last.iteration;
         summary.model_steps = Some(last.model_steps);
         summary.search_return = Some(best);
-        self.remove_results_after(POLICY)?;
-        files::write_json(&self.file(POLICY), &policy)?;
-        write_history(&self.file(SEARCH), search.history())?;
         summary.seconds.set("search", began.elapsed().as_secs_f64());
-        self.write_summary(&summary)?;
+        let mut prepared = vec![
+            files::prepare_json(&self.file(POLICY), &policy)?,
+            prepare_history(&self.file(SEARCH), search.history())?,
+            files::prepare_json(&self.file(SUMMARY), &summary)?,
+        ];
+        if *problem != self.problem()? {
+            let text = problem.to_toml();
+            prepared.insert(0, files::prepare(&self.file(PROBLEM), |file| file.write_all(text.as_bytes()))?);
+        }
+        self.remove_results_after(WORLD)?;
+        prepared.into_iter().try_for_each(files::Prepared::commit)?;
         Ok(summary)
     }
 
@@ -182,9 +197,9 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Writes `search.csv`.
-fn write_history(path: &Path, history: &[SearchRecord]) -> Result<()> {
-    files::write_atomically(path, |file| {
+/// Writes `search.csv` beside its place.
+fn prepare_history(path: &Path, history: &[SearchRecord]) -> Result<files::Prepared> {
+    files::prepare(path, |file| {
         writeln!(file, "iteration,best,mean,model_steps,seconds")?;
         for SearchRecord { iteration, best, mean, model_steps, seconds } in history {
             writeln!(file, "{iteration},{best:?},{mean:?},{model_steps},{seconds:.6}")?;

@@ -39,20 +39,16 @@ impl Numerics {
         Self { level: Level::new(), mode }
     }
 
-    /// Every instruction set that this machine has, the plainest first.
+    /// Every instruction set of this machine that kernels are compiled for, the plainest first.
     pub fn every(mode: Mode) -> Vec<Self> {
         let best = Level::new();
         #[allow(unused_mut)]
-        let mut levels = vec![Level::fallback()];
+        let mut levels = vec![Level::baseline()];
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         {
-            levels.extend(best.as_sse2().map(Level::Sse2));
-            levels.extend(best.as_sse4_2().map(Level::Sse4_2));
             levels.extend(best.as_avx2().map(Level::Avx2));
             levels.extend(best.as_avx512().map(Level::Avx512));
         }
-        #[cfg(target_arch = "aarch64")]
-        levels.extend(best.as_neon().map(Level::Neon));
         let _ = best;
         levels.into_iter().map(|level| Self { level, mode }).collect()
     }
@@ -61,10 +57,6 @@ impl Numerics {
     pub fn name(&self) -> &'static str {
         #[allow(unreachable_patterns)]
         match self.level {
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Level::Sse2(_) => "SSE2",
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Level::Sse4_2(_) => "SSE4.2",
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             Level::Avx2(_) => "AVX2+FMA",
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -107,19 +99,58 @@ impl Arithmetic for Separate {
 }
 
 /// Runs `$body` with `$simd` bound to the token of the instruction set and `$arithmetic` to the mode's type.
+///
+/// Kernels are compiled for AVX-512, AVX2+FMA and what every machine of the architecture has (NEON, SSE2): the sets in
+/// between are rare, and each costs as much compilation as AVX2.
 macro_rules! dispatch_numerics {
     ($numerics:expr, $simd:ident, $arithmetic:ident => $body:expr) => {{
         let numerics: $crate::simd::Numerics = $numerics;
         match numerics.mode {
             $crate::simd::Mode::Fast => {
                 type $arithmetic = $crate::simd::Fused;
-                fearless_simd::dispatch!(numerics.level, $simd => $body)
+                $crate::simd::dispatch_level!(numerics.level, $simd => $body)
             }
             $crate::simd::Mode::Reproducible => {
                 type $arithmetic = $crate::simd::Separate;
-                fearless_simd::dispatch!(numerics.level, $simd => $body)
+                $crate::simd::dispatch_level!(numerics.level, $simd => $body)
             }
         }
     }};
 }
 pub(crate) use dispatch_numerics;
+
+/// Runs `$body` compiled for the instruction set of `$level`, or for the baseline if there is none of its own.
+macro_rules! dispatch_level {
+    ($level:expr, $simd:ident => $body:expr) => {{
+        use fearless_simd::{Level, Simd as _};
+        match $level {
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Level::Avx512($simd) => $simd.vectorize(
+                #[inline(always)]
+                || $body,
+            ),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Level::Avx2($simd) => $simd.vectorize(
+                #[inline(always)]
+                || $body,
+            ),
+            _ => match Level::baseline() {
+                #[cfg(target_arch = "x86_64")]
+                Level::Sse2($simd) => $simd.vectorize(
+                    #[inline(always)]
+                    || $body,
+                ),
+                #[cfg(target_arch = "aarch64")]
+                Level::Neon($simd) => $simd.vectorize(
+                    #[inline(always)]
+                    || $body,
+                ),
+                #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+                baseline => fearless_simd::dispatch!(baseline, $simd => $body),
+                #[allow(unreachable_patterns)]
+                _ => unreachable!("the baseline is one of these"),
+            },
+        }
+    }};
+}
+pub(crate) use dispatch_level;

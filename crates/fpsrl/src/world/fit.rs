@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
-use super::training::{Passes, Samples, Shape, Thresholds, Trainer, Training, start};
+use super::training::{Passes, Samples, Shape, Trainer, Training, Tree, start};
 use crate::data::Transitions;
 use crate::data::scaling::Scale;
 use crate::data::split::Split;
@@ -21,6 +21,12 @@ use crate::random::{Purpose, Stream};
 
 /// The part of the epochs that every start gets before the best one goes on alone.
 const PROBE: f64 = 0.2;
+
+/// Epochs of the small network that shows where a smooth target jumps.
+const ROUGH_EPOCHS: usize = 20;
+
+/// A target with at most so many values counts as stepped.
+const MOST_STEPS: usize = 10;
 
 /// Trains a world model on recorded transitions.
 pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress) -> Result<WorldModel> {
@@ -94,7 +100,8 @@ struct Quantity {
     training: Samples,
     validation: Samples,
     generalisation: Samples,
-    thresholds: Thresholds,
+    /// Starts take these in turn.
+    trees: Vec<Tree>,
     constant: bool,
 }
 
@@ -121,7 +128,7 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
             let targets: Vec<f64> = values.iter().map(|&value| output.apply(value)).collect();
             let part = |rows: &[usize]| Samples::of(&columns[..inputs], &targets, rows);
             let training = part(&split.training);
-            let thresholds = Thresholds::find(&training, inputs, problem.world.neurons * 2 / 3);
+            let trees = trees(problem, &training, inputs, &targets);
             Quantity {
                 name,
                 angle,
@@ -131,10 +138,63 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
                 validation: part(&split.validation),
                 generalisation: part(&split.generalisation),
                 training,
-                thresholds,
+                trees,
             }
         })
         .collect()
+}
+
+/// What the starts of a quantity's networks look at.
+///
+/// A target of a few values, such as most rewards, is a set of jumps, which a tree describes. In any other one, jumps
+/// and kinks hide behind a smooth change; they show in what a small network leaves over.
+fn trees(problem: &Problem, training: &Samples, inputs: usize, targets: &[f64]) -> Vec<Tree> {
+    let neurons = problem.world.neurons;
+    if is_stepped(targets) {
+        let splits = neurons - 1;
+        return vec![Tree::peel(training, inputs, splits), Tree::grow(training, inputs, splits), Tree::none()];
+    }
+    let standstill = standstill(training, inputs, neurons / 2);
+    if problem.world.restarts == 1 {
+        return vec![standstill.unwrap_or_else(Tree::none)];
+    }
+    let shape = Shape::new(inputs, neurons, 1);
+    let weights = Stream::new(problem.seed, Purpose::Weights);
+    let parameters = start(&shape, training, &Tree::none(), weights, 0, 0);
+    let trainer = Trainer::LevenbergMarquardt;
+    let mut rough = Training::new(trainer, &shape, parameters, training, training, ROUGH_EPOCHS, problem.seed, 0);
+    while rough.epochs() < ROUGH_EPOCHS && rough.epoch() {}
+    let left_over = Passes::new(&shape).residuals(rough.best(), training);
+    let splits = Tree::grow(&training.with_targets(&left_over), inputs, neurons * 2 / 5).only_splits();
+    standstill.into_iter().chain([Tree::none(), splits]).collect()
+}
+
+/// The walls behind which a variable stands still, such as those of a pole that has fallen: where many rows have one and
+/// the same target, a tree tells them from the others.
+fn standstill(training: &Samples, inputs: usize, splits: usize) -> Option<Tree> {
+    let mut targets: Vec<f64> = (0..training.rows()).map(|row| training.target(row)).collect();
+    targets.sort_unstable_by(f64::total_cmp);
+    let longest = targets.chunk_by(|a, b| a == b).max_by_key(|run| run.len())?;
+    if longest.len() < targets.len() / 50 {
+        return None;
+    }
+    let stands: Vec<f64> =
+        (0..training.rows()).map(|row| f64::from(u8::from(training.target(row) == longest[0]))).collect();
+    Some(Tree::peel(&training.with_targets(&stands), inputs, splits).only_splits())
+}
+
+/// Whether a target takes only a few values.
+fn is_stepped(targets: &[f64]) -> bool {
+    let mut values: Vec<f64> = Vec::new();
+    for &target in targets {
+        if !values.contains(&target) {
+            values.push(target);
+            if values.len() > MOST_STEPS {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// What has to be trained, and how its progress is counted.
@@ -291,10 +351,9 @@ fn begin<'a>(
     }
     let shape = shape(problem, quantity, depth);
     let task = (index * 8 + depth) as u32;
-    let none = Thresholds::none();
-    let thresholds = if restart % 2 == 0 { &quantity.thresholds } else { &none };
+    let tree = &quantity.trees[restart % quantity.trees.len()];
     let weights = Stream::new(problem.seed, Purpose::Weights);
-    let parameters = start(&shape, &quantity.training, thresholds, weights, task, restart as u32);
+    let parameters = start(&shape, &quantity.training, tree, weights, task, restart as u32);
     Some(Training::new(
         problem.world.trainer,
         &shape,

@@ -115,8 +115,6 @@ impl World for NetworkWorld {
         // The buffers of the usual ten neurons are cleared in no time; larger ones only where they are needed.
         if self.width <= 16 {
             dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, 16>(simd, columns));
-        } else if self.width <= 64 {
-            dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, 64>(simd, columns));
         } else {
             dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, WIDEST>(simd, columns));
         }

@@ -10,7 +10,7 @@ mod passes;
 mod start;
 
 pub(crate) use passes::{Passes, Samples, Shape};
-pub(crate) use start::{Thresholds, start};
+pub(crate) use start::{Tree, start};
 
 use crate::random::{Purpose, Stream};
 use first_order::{FirstOrder, Rule};
@@ -195,7 +195,7 @@ mod tests {
     fn trained(trainer: Trainer, depth: usize, epochs: usize) -> f64 {
         let (training, validation, fresh) = (smooth(800, 0), smooth(200, 1), smooth(500, 2));
         let shape = Shape::new(2, 10, depth);
-        let begin = start(&shape, &training, &Thresholds::none(), Stream::new(1, Purpose::Weights), 0, 0);
+        let begin = start(&shape, &training, &Tree::none(), Stream::new(1, Purpose::Weights), 0, 0);
         let mut run = Training::new(trainer, &shape, begin, &training, &validation, epochs, 1, 0);
         while run.epochs() < epochs && run.epoch() {}
         Passes::new(&shape).error(run.best(), &fresh)
@@ -240,7 +240,7 @@ mod tests {
         let columns = vec![(0..300).map(|row| f64::from(row) * 0.01 - 1.5).collect::<Vec<f64>>(), vec![0.0; 300]];
         let samples = Samples::new(&columns, &columns[0].iter().map(|x| 0.5 * x).collect::<Vec<f64>>());
         let shape = Shape::new(2, 5, 1);
-        let begin = start(&shape, &samples, &Thresholds::none(), Stream::new(1, Purpose::Weights), 0, 0);
+        let begin = start(&shape, &samples, &Tree::none(), Stream::new(1, Purpose::Weights), 0, 0);
         let mut run = Training::new(Trainer::LevenbergMarquardt, &shape, begin, &samples, &samples, 50, 1, 0);
         while run.epochs() < 50 && run.epoch() {}
         assert!(run.error() < 1e-8, "{}", run.error());

@@ -87,13 +87,14 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Takes scaled `columns[input][row]` and the target of each row.
+    /// All rows.
+    #[cfg(test)]
     pub(crate) fn new(columns: &[Vec<f64>], targets: &[f64]) -> Self {
         let order: Vec<usize> = (0..targets.len()).collect();
         Self::of(columns, targets, &order)
     }
 
-    /// Only the rows listed, in that order.
+    /// Takes scaled `columns[input][row]` and targets, only of the rows listed, in that order.
     pub(crate) fn of(columns: &[Vec<f64>], targets: &[f64], rows: &[usize]) -> Self {
         let blocks = rows.len().div_ceil(BLOCK);
         let width = columns.len();
@@ -125,6 +126,34 @@ impl Samples {
         BLOCK.min(self.rows - block * BLOCK)
     }
 
+    /// Some of the rows, each with the weight that its squared error counts with.
+    pub(super) fn weighted(&self, rows: &[(usize, f64)]) -> Self {
+        let blocks = rows.len().div_ceil(BLOCK);
+        let mut samples = Self {
+            rows: rows.len(),
+            width: self.width,
+            inputs: vec![0.0; blocks * self.width * BLOCK],
+            targets: vec![0.0; blocks * BLOCK],
+            weights: vec![0.0; blocks * BLOCK],
+        };
+        for (place, &(row, weight)) in rows.iter().enumerate() {
+            let (block, lane) = (place / BLOCK, place % BLOCK);
+            for input in 0..self.width {
+                samples.inputs[(block * self.width + input) * BLOCK + lane] = self.input(row, input);
+            }
+            samples.targets[place] = self.targets[row];
+            samples.weights[place] = weight.sqrt();
+        }
+        samples
+    }
+
+    /// The same inputs with other targets.
+    pub(crate) fn with_targets(&self, targets: &[f64]) -> Self {
+        let mut samples = self.clone();
+        samples.targets[..targets.len()].copy_from_slice(targets);
+        samples
+    }
+
     /// The same rows in another order.
     pub(super) fn shuffled(&self, order: &[usize]) -> Self {
         let mut samples = self.clone();
@@ -149,7 +178,7 @@ impl Samples {
     }
 
     /// The scaled target of a row.
-    pub(super) fn target(&self, row: usize) -> f64 {
+    pub(crate) fn target(&self, row: usize) -> f64 {
         self.targets[row]
     }
 
@@ -190,11 +219,6 @@ impl Passes {
         }
     }
 
-    /// The networks' shape.
-    pub(super) fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
     /// The mean squared error over all rows.
     pub(crate) fn error(&mut self, parameters: &[f64], samples: &Samples) -> f64 {
         let mut sum = 0.0;
@@ -202,6 +226,22 @@ impl Passes {
             sum += self.squares(parameters, samples, block);
         }
         sum / samples.rows() as f64
+    }
+
+    /// Target minus output of every row.
+    pub(crate) fn residuals(&mut self, parameters: &[f64], samples: &Samples) -> Vec<f64> {
+        let mut residuals = Vec::with_capacity(samples.blocks() * BLOCK);
+        for block in 0..samples.blocks() {
+            self.squares(parameters, samples, block);
+            residuals.extend_from_slice(&self.residuals);
+        }
+        residuals.truncate(samples.rows());
+        residuals
+    }
+
+    /// The residuals of the block that was passed last.
+    pub(super) fn last_residuals(&self) -> &[f64] {
+        &self.residuals
     }
 
     /// The sum of squared errors in a block. Leaves the residuals behind.

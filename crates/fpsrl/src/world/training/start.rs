@@ -5,22 +5,43 @@
 //! such as a reward that is -1 outside of a small box, that is not enough: seven rows in a thousand lie in the goal of
 //! a swing-up, and few random planes would touch it. So a regression tree (Breiman et al. 1984) is grown on the
 //! training rows, and its splits, each perpendicular to one input, become the first hyperplanes.
+//!
+//! Where the tree describes the target itself, its leaves become neurons of the second layer, each the conjunction of
+//! the splits on its path (the entropy nets of Sethi 1990): training starts from a softened tree.
 
 use super::passes::{Samples, Shape};
 use crate::random::Stream;
 
-/// Hyperplanes perpendicular to an input, at which the target changes most; the most important first.
+/// A regression tree: hyperplanes perpendicular to an input at which the target changes most, and what they enclose.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Thresholds {
-    list: Vec<Threshold>,
+pub(crate) struct Tree {
+    /// The most important first.
+    splits: Vec<Split>,
+    /// Empty where only the splits matter.
+    leaves: Vec<Leaf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Threshold {
+struct Split {
     input: usize,
     at: f64,
     /// Half of the distance that a few rows on either side span: how sharply the data show the jump.
     reach: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Leaf {
+    /// Numbers of the splits above the leaf, and whether the leaf lies on their high side.
+    path: Vec<(usize, bool)>,
+    /// The mean target.
+    value: f64,
+}
+
+/// A leaf that may still be split.
+struct Growing {
+    rows: Vec<usize>,
+    path: Vec<(usize, bool)>,
+    best: Option<(f64, Split)>,
 }
 
 /// Rows that a leaf of the tree must keep.
@@ -29,46 +50,117 @@ const LEAF: usize = 3;
 /// Rows on either side of a split that tell how sharp it is.
 const NEIGHBOURS: usize = 4;
 
-impl Thresholds {
-    /// No thresholds: a start at random.
+/// How steep a first-layer neuron is that stands for a split: its arctangent's argument a `reach` away.
+const SPLIT_STEEPNESS: f64 = 4.0;
+
+/// How steep a neuron is that stands for a leaf.
+const LEAF_STEEPNESS: f64 = 3.0;
+
+impl Tree {
+    /// No tree: a start at random.
     pub(crate) fn none() -> Self {
-        Self { list: Vec::new() }
+        Self { splits: Vec::new(), leaves: Vec::new() }
     }
 
     /// Grows a tree of at most `count` splits, always at the leaf where a split takes away most of the squared error.
-    pub(crate) fn find(samples: &Samples, inputs: usize, count: usize) -> Self {
-        let mut list = Vec::new();
-        let mut leaves: Vec<(Vec<usize>, Option<(f64, Threshold)>)> = Vec::new();
+    pub(crate) fn grow(samples: &Samples, inputs: usize, count: usize) -> Self {
+        let mut splits = Vec::new();
         let all: Vec<usize> = (0..samples.rows()).collect();
-        let split = best_split(samples, inputs, &all);
-        leaves.push((all, split));
-        while list.len() < count {
-            let gain = |leaf: &(Vec<usize>, Option<(f64, Threshold)>)| leaf.1.map_or(0.0, |(gain, _)| gain);
-            let Some(place) = (0..leaves.len()).max_by(|&a, &b| gain(&leaves[a]).total_cmp(&gain(&leaves[b]))) else {
-                break;
-            };
-            let (rows, Some((_, threshold))) = leaves.swap_remove(place) else { break };
-            list.push(threshold);
-            let (low, high): (Vec<usize>, Vec<usize>) =
-                rows.into_iter().partition(|&row| samples.input(row, threshold.input) < threshold.at);
-            for part in [low, high] {
-                let split = best_split(samples, inputs, &part);
-                leaves.push((part, split));
+        let mut leaves = vec![Growing { best: best_split(samples, inputs, &all), rows: all, path: Vec::new() }];
+        while splits.len() < count {
+            let gain = |leaf: &Growing| leaf.best.map_or(0.0, |(gain, _)| gain);
+            let place = (0..leaves.len()).max_by(|&a, &b| gain(&leaves[a]).total_cmp(&gain(&leaves[b])));
+            let Some((place, (_, split))) = place.and_then(|place| Some((place, leaves[place].best?))) else { break };
+            let leaf = leaves.swap_remove(place);
+            let (high, low): (Vec<usize>, Vec<usize>) =
+                leaf.rows.iter().partition(|&&row| samples.input(row, split.input) > split.at);
+            for (rows, side) in [(low, false), (high, true)] {
+                let path = leaf.path.iter().copied().chain([(splits.len(), side)]).collect();
+                leaves.push(Growing { best: best_split(samples, inputs, &rows), rows, path });
             }
+            splits.push(split);
         }
-        Self { list }
+        let leaves =
+            leaves.into_iter().map(|leaf| Leaf { value: mean(samples, &leaf.rows), path: leaf.path }).collect();
+        Self { splits, leaves }
+    }
+
+    /// Peels off one pure side after the other: every split is the one behind which most rows have the same target.
+    ///
+    /// Splits that lower the squared error most cut a small box in the middle before they find its walls. Peeling
+    /// finds walls that no row contradicts. Among splits that peel alike, the last input wins: the next state, which
+    /// rewards mostly judge, comes after the state, which says nearly the same.
+    pub(crate) fn peel(samples: &Samples, inputs: usize, count: usize) -> Self {
+        let mut tree = Self::none();
+        let mut rows: Vec<usize> = (0..samples.rows()).collect();
+        let mut path: Vec<(usize, bool)> = Vec::new();
+        while tree.splits.len() < count {
+            let candidates: Vec<(usize, bool, Split)> =
+                (0..inputs).flat_map(|input| pure_sides(samples, input, &rows)).collect();
+            let most = candidates.iter().map(|(peeled, ..)| *peeled).max().unwrap_or(0);
+            let alike = candidates.iter().rfind(|(peeled, ..)| *peeled >= LEAF && *peeled as f64 >= 0.99 * most as f64);
+            let Some(&(_, high, split)) = alike else { break };
+            let is_peeled = |row: usize| (samples.input(row, split.input) > split.at) == high;
+            let (peeled, rest): (Vec<usize>, Vec<usize>) = rows.iter().partition(|&&row| is_peeled(row));
+            let number = tree.splits.len();
+            tree.splits.push(split);
+            let leaf_path = path.iter().copied().chain([(number, high)]).collect();
+            tree.leaves.push(Leaf { path: leaf_path, value: mean(samples, &peeled) });
+            path.push((number, !high));
+            rows = rest;
+        }
+        tree.leaves.push(Leaf { path, value: mean(samples, &rows) });
+        tree
+    }
+
+    /// The same splits without what they enclose.
+    pub(crate) fn only_splits(mut self) -> Self {
+        self.leaves.clear();
+        self
     }
 }
 
+fn mean(samples: &Samples, rows: &[usize]) -> f64 {
+    rows.iter().map(|&row| samples.target(row)).sum::<f64>() / rows.len().max(1) as f64
+}
+
+/// The splits by one input that leave rows of one target alone on their low or high side: how many, and whether high.
+fn pure_sides(samples: &Samples, input: usize, rows: &[usize]) -> Vec<(usize, bool, Split)> {
+    let mut sorted: Vec<(f64, f64)> =
+        rows.iter().map(|&row| (samples.input(row, input), samples.target(row))).collect();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut sides = Vec::new();
+    for high in [false, true] {
+        if high {
+            sorted.reverse();
+        }
+        let Some(first) = sorted.first().copied() else { continue };
+        // The rows at the first other target's value belong to neither side.
+        let Some(other) = sorted.iter().position(|row| row.1 != first.1) else { continue };
+        let count = sorted.partition_point(|row| if high { row.0 > sorted[other].0 } else { row.0 < sorted[other].0 });
+        if count == 0 {
+            continue;
+        }
+        let (from, to) = (count.saturating_sub(NEIGHBOURS), (count + NEIGHBOURS).min(sorted.len()) - 1);
+        let at = 0.5 * (sorted[count].0 + sorted[count - 1].0);
+        sides.push((count, high, Split { input, at, reach: 0.5 * (sorted[to].0 - sorted[from].0).abs() }));
+    }
+    sides
+}
+
 /// The split of these rows that takes away most of the squared error, and how much it takes.
-fn best_split(samples: &Samples, inputs: usize, rows: &[usize]) -> Option<(f64, Threshold)> {
+fn best_split(samples: &Samples, inputs: usize, rows: &[usize]) -> Option<(f64, Split)> {
     let count = rows.len();
     if count < 2 * LEAF {
         return None;
     }
-    let mean = rows.iter().map(|&row| samples.target(row)).sum::<f64>() / count as f64;
+    let mean = mean(samples, rows);
     let squares: f64 = rows.iter().map(|&row| (samples.target(row) - mean).powi(2)).sum();
-    let mut best: Option<(f64, Threshold)> = None;
+    // Rounding is no difference.
+    if squares <= 1e-20 * count as f64 {
+        return None;
+    }
+    let mut best: Option<(f64, Split)> = None;
     for input in 0..inputs {
         let mut sorted: Vec<(f64, f64)> =
             rows.iter().map(|&row| (samples.input(row, input), samples.target(row) - mean)).collect();
@@ -84,7 +176,7 @@ fn best_split(samples: &Samples, inputs: usize, rows: &[usize]) -> Option<(f64, 
                 let (from, to) = (place.saturating_sub(NEIGHBOURS), (place + NEIGHBOURS).min(count) - 1);
                 let reach = 0.5 * (sorted[to].0 - sorted[from].0);
                 let at = 0.5 * (sorted[place].0 + sorted[place - 1].0);
-                best = Some((gain, Threshold { input, at, reach }));
+                best = Some((gain, Split { input, at, reach }));
             }
         }
     }
@@ -95,7 +187,7 @@ fn best_split(samples: &Samples, inputs: usize, rows: &[usize]) -> Option<(f64, 
 pub(crate) fn start(
     shape: &Shape,
     training: &Samples,
-    thresholds: &Thresholds,
+    tree: &Tree,
     stream: Stream,
     task: u32,
     restart: u32,
@@ -107,10 +199,10 @@ pub(crate) fn start(
     for neuron in 0..shape.outputs(0) {
         let weights = shape.weights(0) + neuron * inputs;
         let bias = shape.biases(0) + neuron;
-        if let Some(threshold) = thresholds.list.get(neuron) {
-            let weight = 2.0 / threshold.reach.max(1e-3);
-            parameters[weights + threshold.input] = weight;
-            parameters[bias] = -weight * threshold.at;
+        if let Some(split) = tree.splits.get(neuron) {
+            let weight = SPLIT_STEEPNESS / split.reach.max(1e-3);
+            parameters[weights + split.input] = weight;
+            parameters[bias] = -weight * split.at;
             continue;
         }
         // Slopes from 0.2 to 2 for a step of one standard deviation in every input.
@@ -135,7 +227,39 @@ pub(crate) fn start(
             }
         }
     }
+    if shape.layers() > 2 && !tree.splits.is_empty() && (1..=shape.outputs(1)).contains(&tree.leaves.len()) {
+        write_leaves(shape, tree, &mut parameters);
+    }
     parameters
+}
+
+/// Makes the layers behind the splits compute the tree: leaves in the second layer, carried through to the output.
+fn write_leaves(shape: &Shape, tree: &Tree, parameters: &mut [f64]) {
+    let quarter = std::f64::consts::FRAC_PI_2;
+    let last = shape.layers() - 1;
+    for (number, leaf) in tree.leaves.iter().enumerate() {
+        // All splits agree at n · π/2, one less at (n - 2) · π/2: the leaf begins half-way.
+        let weights = shape.weights(1) + number * shape.inputs(1);
+        parameters[weights..weights + shape.inputs(1)].fill(0.0);
+        for &(split, high) in &leaf.path {
+            parameters[weights + split] = if high { LEAF_STEEPNESS } else { -LEAF_STEEPNESS };
+        }
+        parameters[shape.biases(1) + number] = -LEAF_STEEPNESS * (leaf.path.len() as f64 - 1.0) * quarter;
+        for layer in 2..last {
+            let weights = shape.weights(layer) + number * shape.inputs(layer);
+            parameters[weights..weights + shape.inputs(layer)].fill(0.0);
+            parameters[weights + number] = LEAF_STEEPNESS;
+            parameters[shape.biases(layer) + number] = 0.0;
+        }
+    }
+    // What a leaf's neuron gives out where all of its splits agree, and its negative elsewhere.
+    let full = (1..last).fold(quarter, |value, _| (LEAF_STEEPNESS * value).atan());
+    let outputs = shape.weights(last);
+    parameters[outputs..outputs + shape.inputs(last)].fill(0.0);
+    for (number, leaf) in tree.leaves.iter().enumerate() {
+        parameters[outputs + number] = 0.5 * leaf.value / full;
+        parameters[shape.biases(last)] += 0.5 * leaf.value;
+    }
 }
 
 #[cfg(test)]
@@ -151,26 +275,57 @@ mod tests {
         let targets: Vec<f64> = (0..4_000)
             .map(|row| if columns[0][row].abs() < 1.0 && columns[2][row].abs() < 1.0 { 0.0 } else { -1.0 })
             .collect();
-        let found = Thresholds::find(&Samples::new(&columns, &targets), 3, 4);
-        let mut walls: Vec<(usize, f64)> = found.list.iter().map(|split| (split.input, split.at.round())).collect();
+        let found = Tree::grow(&Samples::new(&columns, &targets), 3, 4);
+        let mut walls: Vec<(usize, f64)> = found.splits.iter().map(|split| (split.input, split.at.round())).collect();
         walls.sort_by(|a, b| a.partial_cmp(b).unwrap());
         assert_eq!(walls, [(0, -1.0), (0, 1.0), (2, -1.0), (2, 1.0)]);
     }
 
+    /// A box that one row in a thousand lies in, with a next state that all but repeats the state.
     #[test]
-    fn a_constant_target_has_no_threshold() {
+    fn peeling_finds_the_walls_of_a_rare_box_and_the_start_is_that_box() {
+        let stream = Stream::new(2, Purpose::LogStart);
+        let mut columns: Vec<Vec<f64>> =
+            (0..2).map(|input| (0..20_000).map(|row| stream.within(-30.0, 30.0, 0, row, input)).collect()).collect();
+        for input in 0..2 {
+            let next =
+                (0..20_000).map(|row| columns[input][row] + stream.within(-0.3, 0.3, 1, row as u32, input as u32));
+            columns.push(next.collect());
+        }
+        let is_inside = |x: f64, y: f64| x.abs() < 1.0 && y.abs() < 1.0;
+        let targets: Vec<f64> =
+            (0..20_000).map(|row| if is_inside(columns[2][row], columns[3][row]) { 1.0 } else { -1.0 }).collect();
+        let samples = Samples::new(&columns, &targets);
+        let tree = Tree::peel(&samples, 4, 9);
+        let mut walls: Vec<(usize, f64)> = tree.splits.iter().map(|split| (split.input, split.at.round())).collect();
+        walls.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        assert_eq!(walls, [(2, -1.0), (2, 1.0), (3, -1.0), (3, 1.0)]);
+        for depth in [2, 3] {
+            let shape = Shape::new(4, 10, depth);
+            let parameters = start(&shape, &samples, &tree, Stream::new(1, Purpose::Weights), 0, 0);
+            let network = shape.network(&parameters);
+            for x in [-20.0, -2.0, -0.5, 0.0, 0.5, 2.0, 20.0] {
+                for y in [-20.0, -2.0, -0.5, 0.0, 0.5, 2.0, 20.0] {
+                    let output = network.evaluate(&[x, y, x, y]);
+                    assert_eq!(output > 0.0, is_inside(x, y), "{depth} layers: {output} at {x}, {y}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_constant_target_is_not_split() {
         let columns = vec![(0..100).map(f64::from).collect::<Vec<f64>>()];
-        let found = Thresholds::find(&Samples::new(&columns, &[-1.0; 100]), 1, 4);
-        assert_eq!(found, Thresholds::none());
+        let found = Tree::grow(&Samples::new(&columns, &[-1.0; 100]), 1, 4);
+        assert!(found.splits.is_empty() && found.leaves.len() == 1);
     }
 
     #[test]
     fn restarts_differ_and_repeat() {
         let samples = Samples::new(&[vec![0.5; 20], vec![1.0; 20]], &[0.0; 20]);
         let shape = Shape::new(2, 10, 3);
-        let begin = |task, restart| {
-            start(&shape, &samples, &Thresholds::none(), Stream::new(1, Purpose::Weights), task, restart)
-        };
+        let begin =
+            |task, restart| start(&shape, &samples, &Tree::none(), Stream::new(1, Purpose::Weights), task, restart);
         assert_eq!(begin(1, 0), begin(1, 0));
         assert_ne!(begin(1, 0), begin(1, 1));
         assert_ne!(begin(1, 0), begin(2, 0));
