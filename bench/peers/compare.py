@@ -225,6 +225,8 @@ def main() -> None:
                 rows = measure(path, entries, options.rounds, clock(cores))
                 results["sizes"].append({"cores": len(cores), "starts": size, "rows": rows})
                 print(report.lines(results["sizes"][-1]), flush=True)
+                # After each size: whoever interrupts a long run keeps what it has found.
+                report.write(results, options.out)
             close(entries)
             if options.swarm_rounds > 0:
                 times = measure_swarm(options.engine, directory, cores, options.swarm_rounds)

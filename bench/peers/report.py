@@ -100,7 +100,7 @@ def plot(results: dict, out: Path) -> None:
     counts = sorted({size["cores"] for size in results["sizes"]})
     figure, axes = plt.subplots(1, len(counts), figsize=(1.0 + 4.6 * len(counts), 4.2), sharey=True, squeeze=False)
     for axis, cores in zip(axes[0], counts):
-        sizes = [size for size in results["sizes"] if size["cores"] == cores]
+        sizes = sorted((size for size in results["sizes"] if size["cores"] == cores), key=lambda size: size["starts"])
         starts = [size["starts"] for size in sizes]
         for name, (colour, marker) in STYLES.items():
             rows = [next(row for row in size["rows"] if row["contender"] == name) for size in sizes]
