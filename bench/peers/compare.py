@@ -40,7 +40,10 @@ class Contender:
         self.name = name
         pipe = subprocess.PIPE
         pinned = pin if hasattr(os, "sched_setaffinity") else None
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, preexec_fn=pinned)
+        # pyswarms writes a log into the directory it is started in.
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, preexec_fn=pinned, cwd=tempfile.gettempdir()
+        )
 
     def ask(self, **request: str) -> dict:
         """The answer to a request."""
@@ -206,15 +209,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each contender has its turn")
     parser.add_argument("--swarm-rounds", type=int, default=3, help="the same for swarms; 0 leaves them out")
     options = parser.parse_args()
+    options.engine = str(Path(options.engine).resolve())
     every = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
+        tempfile.tempdir = temporary
         if options.check:
             check(options.engine, directory, every[-1:])
             return
         if options.out is None:
             parser.error("--out is missing")
-        results: dict = {"sizes": [], "swarm": {}}
+        rounds = {"fitness": options.rounds, "swarm": options.swarm_rounds}
+        # A busy machine shows in the all-core figures and, through the caches, a little in the others.
+        results: dict = {"rounds": rounds, "load": os.getloadavg()[0], "sizes": [], "swarm": {}}
         for cores in [every[-1:], every] if len(every) > 1 else [every]:
             entries = start(options.engine, cores)
             for size in map(int, options.sizes.split(",")):

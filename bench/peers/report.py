@@ -61,7 +61,8 @@ def markdown(results: dict) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     parts = [
         f"{machine['processor']}, {machine['cores']} cores, {machine['instruction_set']}, {machine['system']};"
-        f" Python {machine['python']}, {versions}.\n"
+        f" Python {machine['python']}, {versions}. {results['rounds']['fitness']} rounds,"
+        f" {results['rounds']['swarm']} of swarms; {_load(results['load'])}.\n"
     ]
     for cores in sorted({size["cores"] for size in results["sizes"]}):
         parts.append(f"{_cores(cores).capitalize()} ({_clock(cores)}), in million model steps per second: median (slowest to fastest).\n")
@@ -110,6 +111,7 @@ def plot(results: dict, out: Path) -> None:
                 [1e3 / row["slowest"] - centre for centre, row in zip(middle, rows)],
             ]
             axis.errorbar(starts, middle, yerr=spread, color=colour, marker=marker, capsize=3, lw=1.8, label=name)
+        axis.set_xlim(starts[0] / 1.4, starts[-1] * 1.4)
         axis.set(xscale="log", yscale="log", xlabel="start states of a policy", title=_cores(cores))
         axis.set_xticks(starts, [f"{count:,}" for count in starts])
         axis.minorticks_off()
@@ -136,3 +138,9 @@ def _cores(count: int) -> str:
 
 def _clock(cores: int) -> str:
     return "processor time" if cores == 1 else "on the clock"
+
+
+def _load(load: float | None) -> str:
+    if load is None:
+        return "on a machine busy with other work (its load was not recorded)"
+    return f"the machine's load before the run was {load:.1f}"
