@@ -25,7 +25,7 @@ import rollout_numpy
 
 TOLERANCE = 1e-3
 # Policies for each number of start states: enough to keep everybody busy for a while, few enough to end today.
-POLICIES = {10: 16, 100: 16, 1_000: 2, 10_000: 1}
+POLICIES = {10: 32, 100: 16, 1_000: 2, 10_000: 1}
 SWARM = (100, 100)
 SHORT = "short arctangent"
 
@@ -40,7 +40,10 @@ class Contender:
         self.name = name
         pipe = subprocess.PIPE
         pinned = pin if hasattr(os, "sched_setaffinity") else None
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, preexec_fn=pinned)
+        # pyswarms writes a log into the directory it is started in.
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, preexec_fn=pinned, cwd=tempfile.gettempdir()
+        )
 
     def ask(self, **request: str) -> dict:
         """The answer to a request."""
@@ -111,11 +114,16 @@ def compare_values(path: str, entries: list[Entry]) -> dict[str, dict[str, dict]
                     f"error: {entry.name} ({way}) is off the f64 reference by {error:.1e} relative, more than"
                     f" {TOLERANCE}\nhint: nothing is timed before all compute the same; see bench/README.md"
                 )
-            answers[entry.name][way] = {"seconds": answer["seconds"], "error": error}
+            answers[entry.name][way] = {"error": error}
     return answers
 
 
-def measure(path: str, entries: list[Entry], rounds: int) -> list[dict]:
+def clock(cores: list[int]) -> str:
+    """Which time counts: on one core the processor's, where other programs do not count; else the clock's."""
+    return "processor_seconds" if len(cores) == 1 else "seconds"
+
+
+def measure(path: str, entries: list[Entry], rounds: int, time: str) -> list[dict]:
     """Times everybody in turns, each in its best formulation."""
     values = compare_values(path, entries)
     steps = cases.load(path).model_steps
@@ -123,7 +131,7 @@ def measure(path: str, entries: list[Entry], rounds: int) -> list[dict]:
     best: dict[str, str] = {}
     for entry in entries:
         trials = {
-            way: entry.contender.ask(task="fitness", case=path, formulation=way)["seconds"]
+            way: entry.contender.ask(task="fitness", case=path, formulation=way)[time]
             for way in (entry.formulations if len(entry.formulations) > 1 else [])
         }
         best[entry.name] = min(trials, key=trials.get, default=entry.formulations[0])
@@ -131,7 +139,7 @@ def measure(path: str, entries: list[Entry], rounds: int) -> list[dict]:
     for _ in range(rounds):
         for entry in entries:
             answer = entry.contender.ask(task="fitness", case=path, formulation=best[entry.name])
-            seconds[entry.name].append(answer["seconds"])
+            seconds[entry.name].append(answer[time])
     return [
         {
             "contender": name,
@@ -159,10 +167,10 @@ def measure_swarm(engine: str, directory: Path, cores: list[int], rounds: int) -
     ways = theirs.ask(task="describe")["formulations"]
     times: dict[str, list[float]] = {"engine": [], **{f"pyswarms, {way}": [] for way in ways}}
     for _ in range(rounds):
-        times["engine"].append(ours.ask(task="swarm", case=path)["seconds"])
+        times["engine"].append(ours.ask(task="swarm", case=path)[clock(cores)])
         for way in ways:
             answer = theirs.ask(task="swarm", case=path, formulation=way)
-            times[f"pyswarms, {way}"].append(answer["seconds"])
+            times[f"pyswarms, {way}"].append(answer[clock(cores)])
     ours.close()
     theirs.close()
     return {name: {"median": statistics.median(each), "all": each} for name, each in times.items()}
@@ -201,15 +209,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each contender has its turn")
     parser.add_argument("--swarm-rounds", type=int, default=3, help="the same for swarms; 0 leaves them out")
     options = parser.parse_args()
+    options.engine = str(Path(options.engine).resolve())
     every = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
+        tempfile.tempdir = temporary
         if options.check:
             check(options.engine, directory, every[-1:])
             return
         if options.out is None:
             parser.error("--out is missing")
-        results: dict = {"sizes": [], "swarm": {}}
+        rounds = {"fitness": options.rounds, "swarm": options.swarm_rounds}
+        # A busy machine shows in the all-core figures and, through the caches, a little in the others.
+        results: dict = {"rounds": rounds, "load": os.getloadavg()[0], "sizes": [], "swarm": {}}
         for cores in [every[-1:], every] if len(every) > 1 else [every]:
             entries = start(options.engine, cores)
             for size in map(int, options.sizes.split(",")):
@@ -217,9 +229,11 @@ def main() -> None:
                 wanted = POLICIES.get(size, 1)
                 path = write_case(options.engine, directory, size, -(-wanted // len(cores)) * len(cores))
                 results.setdefault("machine", machine(entries, path))
-                rows = measure(path, entries, options.rounds)
+                rows = measure(path, entries, options.rounds, clock(cores))
                 results["sizes"].append({"cores": len(cores), "starts": size, "rows": rows})
                 print(report.lines(results["sizes"][-1]), flush=True)
+                # After each size: whoever interrupts a long run keeps what it has found.
+                report.write(results, options.out)
             close(entries)
             if options.swarm_rounds > 0:
                 times = measure_swarm(options.engine, directory, cores, options.swarm_rounds)

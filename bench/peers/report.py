@@ -61,10 +61,11 @@ def markdown(results: dict) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     parts = [
         f"{machine['processor']}, {machine['cores']} cores, {machine['instruction_set']}, {machine['system']};"
-        f" Python {machine['python']}, {versions}.\n"
+        f" Python {machine['python']}, {versions}. {results['rounds']['fitness']} rounds,"
+        f" {results['rounds']['swarm']} of swarms; {_load(results['load'])}.\n"
     ]
     for cores in sorted({size["cores"] for size in results["sizes"]}):
-        parts.append(f"{_cores(cores).capitalize()}, in million model steps per second: median (slowest to fastest).\n")
+        parts.append(f"{_cores(cores).capitalize()} ({_clock(cores)}), in million model steps per second: median (slowest to fastest).\n")
         parts.append("| start states | contender | speed | engine is faster by | formulation |")
         parts.append("|---:|---|---:|---:|---|")
         for size in (size for size in results["sizes"] if size["cores"] == cores):
@@ -94,22 +95,28 @@ def plot(results: dict, out: Path) -> None:
 
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
+    from matplotlib import ticker
 
     plt.rcParams.update({"svg.hashsalt": "fpsrl", "font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
     counts = sorted({size["cores"] for size in results["sizes"]})
     figure, axes = plt.subplots(1, len(counts), figsize=(1.0 + 4.6 * len(counts), 4.2), sharey=True, squeeze=False)
     for axis, cores in zip(axes[0], counts):
-        sizes = [size for size in results["sizes"] if size["cores"] == cores]
+        sizes = sorted((size for size in results["sizes"] if size["cores"] == cores), key=lambda size: size["starts"])
+        starts = [size["starts"] for size in sizes]
         for name, (colour, marker) in STYLES.items():
             rows = [next(row for row in size["rows"] if row["contender"] == name) for size in sizes]
-            starts = [size["starts"] for size in sizes]
             middle = [1e3 / row["median"] for row in rows]
             spread = [
                 [centre - 1e3 / row["fastest"] for centre, row in zip(middle, rows)],
                 [1e3 / row["slowest"] - centre for centre, row in zip(middle, rows)],
             ]
             axis.errorbar(starts, middle, yerr=spread, color=colour, marker=marker, capsize=3, lw=1.8, label=name)
+        axis.set_xlim(starts[0] / 1.4, starts[-1] * 1.4)
         axis.set(xscale="log", yscale="log", xlabel="start states of a policy", title=_cores(cores))
+        axis.set_xticks(starts, [f"{count:,}" for count in starts])
+        axis.minorticks_off()
+        axis.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda cost, _: f"{cost:,.0f}"))
         axis.grid(axis="y", which="major", color="#dddddd", lw=0.8)
         axis.set_axisbelow(True)
     axes[0][0].set_ylabel("nanoseconds per model step")
@@ -127,3 +134,13 @@ def _median(size: dict, name: str) -> float:
 
 def _cores(count: int) -> str:
     return "one core" if count == 1 else f"{count} cores"
+
+
+def _clock(cores: int) -> str:
+    return "processor time" if cores == 1 else "on the clock"
+
+
+def _load(load: float | None) -> str:
+    if load is None:
+        return "on a machine busy with other work (its load was not recorded)"
+    return f"the machine's load before the run was {load:.1f}"

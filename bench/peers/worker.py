@@ -156,9 +156,13 @@ def main() -> None:
             answer = contender.describe()
         else:
             run = getattr(contender, request["task"])(request["case"], request["formulation"])
-            began = time.perf_counter()
+            began, processor_began = time.perf_counter(), time.process_time()
             fitness = run()
-            answer = {"seconds": time.perf_counter() - began, "fitness": fitness.tolist()}
+            answer = {
+                "seconds": time.perf_counter() - began,
+                "processor_seconds": time.process_time() - processor_began,
+                "fitness": fitness.tolist(),
+            }
         print(json.dumps(answer), flush=True)
 
 

@@ -64,9 +64,9 @@ fn run(kernel: &str, repeats: usize) -> Result<()> {
             for _ in 0..repeats {
                 let input = std::hint::black_box(&input[..]);
                 fearless_simd::dispatch!(numerics.level, simd => match kernel {
-                    "atan" => over_lanes(simd, input, &mut output, #[inline(always)] |simd, x| atan::<_, Fused>(simd, x)),
-                    "exp" => over_lanes(simd, input, &mut output, #[inline(always)] |simd, x| exp::<_, Fused>(simd, x)),
-                    _ => over_lanes(simd, input, &mut output, #[inline(always)] |simd, x| tanh::<_, Fused>(simd, x)),
+                    "atan" => over_lanes(simd, input, &mut output, atan::<_, Fused>),
+                    "exp" => over_lanes(simd, input, &mut output, exp::<_, Fused>),
+                    _ => over_lanes(simd, input, &mut output, tanh::<_, Fused>),
                 });
                 std::hint::black_box(&mut output);
             }
