@@ -1,6 +1,6 @@
 //! Model steps per second of one core: policy, four dynamics networks and the reward network of the swing-up.
 //!
-//! `throughput [START_STATES] [LAYERS] [NEURONS]`
+//! `throughput [START_STATES] [LAYERS] [NEURONS] [best]`; with `best`, only the best instruction set in the fast mode.
 
 use fpsrl::policy::FuzzyKernel;
 use fpsrl::rollout::{FitnessFunction, StartStates};
@@ -18,19 +18,25 @@ fn main() {
         eprintln!("error: {neurons} neurons are too many");
         std::process::exit(2);
     };
+    let only_best = std::env::args().nth(4).is_some_and(|word| word == "best");
     let starts = StartStates::from_rows(&swing_up_starts(count));
-    for mode in [Mode::Fast, Mode::Reproducible] {
-        for numerics in Numerics::every(mode) {
+    let modes = if only_best { &[Mode::Fast][..] } else { &[Mode::Fast, Mode::Reproducible] };
+    for &mode in modes {
+        for numerics in Numerics::every(mode).into_iter().rev().take(if only_best { 1 } else { usize::MAX }) {
             let fitness = FitnessFunction::new(&world, &starts, 500, 0.994015, numerics);
             let mut workspace = fitness.workspace();
-            let mut best = 0.0f64;
-            for repeat in 0..5 {
-                let kernel = FuzzyKernel::new(&swing_up_policy(repeat));
-                let began = Instant::now();
-                let result = fitness.fitness(&kernel, f64::NEG_INFINITY, &mut workspace);
-                best = best.max(result.model_steps as f64 / began.elapsed().as_secs_f64());
-            }
-            println!("{:>12} {mode:?}: {:.2} million model steps a second", numerics.name(), best / 1e6);
+            // The machine may be busy or throttled for a while: the best of many short runs tells what the code can do.
+            let mut rates: Vec<f64> = (0..60)
+                .map(|repeat| {
+                    let kernel = FuzzyKernel::new(&swing_up_policy(repeat));
+                    let began = Instant::now();
+                    let result = fitness.fitness(&kernel, f64::NEG_INFINITY, &mut workspace);
+                    result.model_steps as f64 / began.elapsed().as_secs_f64() / 1e6
+                })
+                .collect();
+            rates.sort_by(f64::total_cmp);
+            let (median, best) = (rates[rates.len() / 2], rates[rates.len() - 1]);
+            println!("{numerics}: {best:.2} million model steps a second at best, {median:.2} in the median");
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn general() -> Problem {
             layers: Depth::Auto,
             neurons: 10,
             trainer: Trainer::LevenbergMarquardt,
-            epochs: 100,
+            epochs: Trainer::LevenbergMarquardt.default_epochs(),
             restarts: 1,
         },
         policy: PolicySettings { rules: 2, mirrored: false, alpha: [0.0, 20.0] },

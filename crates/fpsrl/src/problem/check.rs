@@ -49,6 +49,7 @@ impl WrittenProblem {
             (None, Some(_)) => defaults.horizon,
             (None, None) => return Err(missing("horizon", "how many steps a rollout has", "horizon = 100")),
         };
+        let trainer = by_name("trainer", &TRAINERS, self.world.trainer, defaults.world.trainer)?;
         let problem = Problem {
             name: self.name.unwrap_or(defaults.name),
             plant,
@@ -63,6 +64,7 @@ impl WrittenProblem {
                 episode_length: self.data.episode_length.unwrap_or(defaults.data.episode_length),
             },
             world: WorldSettings {
+                trainer,
                 layers: match self.world.layers {
                     None => defaults.world.layers,
                     Some(Layers::Auto) => Depth::Auto,
@@ -72,8 +74,7 @@ impl WrittenProblem {
                     }
                 },
                 neurons: self.world.neurons.unwrap_or(defaults.world.neurons),
-                trainer: by_name("trainer", &TRAINERS, self.world.trainer, defaults.world.trainer)?,
-                epochs: self.world.epochs.unwrap_or(defaults.world.epochs),
+                epochs: self.world.epochs.unwrap_or(trainer.default_epochs()),
                 restarts: self.world.restarts.unwrap_or(defaults.world.restarts),
             },
             policy: PolicySettings {
