@@ -56,9 +56,10 @@ fn figures(summary: &Summary) -> String {
         total += seconds;
         let note = match (stage.as_str(), summary.model_steps) {
             ("search", Some(steps)) => format!(
-                "  {} particles, {} iterations, {} model steps",
+                "  {} particles, {} iterations{}, {} model steps",
                 grouped(summary.particles as u64),
                 grouped(summary.iterations as u64),
+                if summary.search_ending.as_deref() == Some("stalled") { " until it stalled" } else { "" },
                 grouped(steps)
             ),
             _ => String::new(),

@@ -263,28 +263,3 @@ fn lanes_that_are_not_numbers_do_no_harm() {
         }
     }
 }
-
-/// Run with `--release --ignored --nocapture` to see how many steps a core makes in a second.
-#[test]
-#[ignore = "a measurement, not a statement"]
-fn speed_of_lanes() {
-    for plant in PlantKind::all() {
-        for numerics in Numerics::every(Mode::Fast) {
-            let mut lanes = random_lanes(plant, 256);
-            let start = std::time::Instant::now();
-            let mut steps = 0;
-            while start.elapsed().as_secs_f64() < 0.3 {
-                PlantWorld::new(plant).advance(&mut lanes, numerics);
-                steps += 256;
-            }
-            let rate = f64::from(steps) / start.elapsed().as_secs_f64();
-            println!("{} {}: {:.2} million steps a second", plant.name(), numerics.name(), rate / 1e6);
-        }
-        let mut state = vec![0.1; plant.state_count()];
-        let start = std::time::Instant::now();
-        for index in 0..20_000 {
-            plant.step(&mut state, &[f64::from(index % 3) - 1.0]);
-        }
-        println!("{} f64: {:.2} million steps a second", plant.name(), 0.02 / start.elapsed().as_secs_f64());
-    }
-}

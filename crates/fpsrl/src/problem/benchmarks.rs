@@ -41,7 +41,7 @@ pub(super) fn general() -> Problem {
             social: 1.49618,
             velocity_limit: 0.1,
             start_states: 100,
-            patience: None,
+            patience: Some(200),
             numerics: Mode::Fast,
         },
         evaluation: EvaluationSettings { start_states: 1_000 },
@@ -61,6 +61,8 @@ pub(super) fn problem(kind: PlantKind) -> Problem {
             ],
             actions: vec![force(1.0)],
             data: DataSettings { episode_length: 200, ..general.data },
+            // Half of the paper's iterations: the second half brings less than 0.01.
+            search: SearchSettings { iterations: 500, ..general.search },
             ..general
         },
         PlantKind::CartPoleBalancing => Problem {
@@ -85,7 +87,7 @@ pub(super) fn problem(kind: PlantKind) -> Problem {
                 actions: vec![force(30.0)],
                 data: DataSettings { episode_length: 500, ..general.data },
                 policy: PolicySettings { rules: 4, mirrored: true, ..general.policy },
-                search: SearchSettings { particles: 500, iterations: 500, ..general.search },
+                search: SearchSettings { particles: 400, iterations: 400, start_states: 50, ..general.search },
                 ..general
             }
         }

@@ -230,7 +230,7 @@ impl<'a> FitnessFunction<'a> {
                 rollouts.swap_remove(lane);
             }
             round += 1;
-            if round % ROUNDS_BETWEEN_CHECKS == 0 || lanes.live() == 0 {
+            if round.is_multiple_of(ROUNDS_BETWEEN_CHECKS) || lanes.live() == 0 {
                 let mut best = settled;
                 best.join(parked_sum);
                 rollouts.iter().for_each(|rollout| best.add(at_best(rollout)));

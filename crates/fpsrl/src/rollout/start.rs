@@ -11,43 +11,38 @@ pub struct StartStates {
 
 impl StartStates {
     /// Start states for the search, spread evenly over the problem's start ranges.
-    ///
-    /// Their number is the search's price, so they should cover the range better than independent draws do: they
-    /// follow an additive recurrence with irrational steps (Roberts' R sequence, built on the generalised golden ratio
-    /// of the number of dimensions), moved by a random offset of the seed.
     pub fn for_search(problem: &Problem) -> Self {
+        Self::spread(problem, problem.search.start_states, Purpose::SearchStart)
+    }
+
+    /// Start states for the evaluation: as evenly spread, but others, which the search never sees.
+    pub fn for_evaluation(problem: &Problem) -> Self {
+        Self::spread(problem, problem.evaluation.start_states, Purpose::TestStart)
+    }
+
+    /// Their number is the price, so they should cover the range better than independent draws do: they follow an
+    /// additive recurrence with irrational steps (Roberts' R sequence, built on the generalised golden ratio of the
+    /// number of dimensions), moved by a random offset. Each by itself is uniform over the range.
+    fn spread(problem: &Problem, count: usize, purpose: Purpose) -> Self {
         let ranges: Vec<[f64; 2]> = problem.states.iter().map(|state| state.start).collect();
         let spread = ranges.iter().filter(|[low, high]| high > low).count();
         let ratio = generalised_golden_ratio(spread);
-        let stream = Stream::new(problem.seed, Purpose::SearchStart);
+        let stream = Stream::new(problem.seed, purpose);
         let mut used = 0;
         let columns = ranges
             .iter()
             .enumerate()
             .map(|(variable, &[low, high])| {
                 if high <= low {
-                    return vec![low; problem.search.start_states];
+                    return vec![low; count];
                 }
                 used += 1;
                 let step = ratio.powi(-used);
                 let offset = stream.uniform(0, 0, variable as u32);
-                (0..problem.search.start_states)
-                    .map(|index| low + (high - low) * (offset + step * index as f64).fract())
-                    .collect()
+                (0..count).map(|index| low + (high - low) * (offset + step * index as f64).fract()).collect()
             })
             .collect();
         Self { columns }
-    }
-
-    /// Start states for the evaluation: independent draws that the search never sees.
-    pub fn for_evaluation(problem: &Problem) -> Self {
-        let stream = Stream::new(problem.seed, Purpose::TestStart);
-        let draw = |(variable, state): (usize, &crate::problem::StateVariable)| {
-            (0..problem.evaluation.start_states)
-                .map(|index| stream.within(state.start[0], state.start[1], 0, index as u32, variable as u32))
-                .collect()
-        };
-        Self { columns: problem.states.iter().enumerate().map(draw).collect() }
     }
 
     /// Start states given as rows.
@@ -90,6 +85,24 @@ fn generalised_golden_ratio(dimensions: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn start_states_cover_their_range_evenly_and_no_test_state_is_one_of_the_search() {
+        let problem = Problem::benchmark("cart-pole-swing-up").unwrap();
+        let (search, test) = (StartStates::for_search(&problem), StartStates::for_evaluation(&problem));
+        assert_eq!((search.len(), test.len()), (problem.search.start_states, 1_000));
+        for index in 0..search.len() {
+            assert!((0..test.len()).all(|other| search.row(index) != test.row(other)));
+        }
+        // A hundred cells in the plane of angle and position, ten states expected in each.
+        let mut cells = [0; 100];
+        for row in (0..test.len()).map(|index| test.row(index)) {
+            let cell = |value: f64, [low, high]: [f64; 2]| ((value - low) / (high - low) * 10.0) as usize;
+            cells[10 * cell(row[0], problem.states[0].start) + cell(row[2], problem.states[2].start)] += 1;
+            assert_eq!((row[1], row[3]), (0.0, 0.0));
+        }
+        assert!(cells.iter().all(|count| (7..=13).contains(count)), "{cells:?}");
+    }
 
     #[test]
     fn the_golden_ratio_of_one_dimension_is_the_golden_ratio() {

@@ -124,3 +124,105 @@ impl World for NetworkWorld {
         f64::from(self.reward_limits[1])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::scaling::Scale;
+    use crate::random::{Purpose, Stream};
+    use crate::simd::Mode;
+    use crate::world::model::VariableModel;
+    use crate::world::network::{Layer, Network};
+
+    /// A world of an angle and a position with random weights; `neurons` decides which kernel it takes.
+    fn world(neurons: usize) -> WorldModel {
+        let stream = Stream::new(4, Purpose::Weights);
+        let part = |index: u32, inputs: usize, angle: bool| VariableModel {
+            name: format!("v{index}"),
+            angle,
+            inputs: (0..inputs).map(|input| Scale { centre: 0.1 * input as f64, spread: 2.0 }).collect(),
+            output: Scale { centre: 0.0, spread: 0.8 },
+            layers: 2,
+            validation_error: 0.0,
+            generalisation_error: 0.0,
+            depths: Vec::new(),
+            network: Network {
+                layers: [(inputs, neurons), (neurons, neurons), (neurons, 1)]
+                    .iter()
+                    .enumerate()
+                    .map(|(layer, &(inputs, outputs))| {
+                        let number = |place: usize, kind| stream.normal(8 * index + layer as u32, place as u32, kind);
+                        Layer {
+                            inputs,
+                            outputs,
+                            weights: (0..inputs * outputs).map(|w| number(w, 0) / (inputs as f64).sqrt()).collect(),
+                            biases: (0..outputs).map(|bias| number(bias, 1)).collect(),
+                        }
+                    })
+                    .collect(),
+            },
+        };
+        WorldModel {
+            format: 1,
+            states: vec!["theta".into(), "rho".into()],
+            actions: vec!["force".into()],
+            variables: vec![part(0, 3, true), part(1, 3, false)],
+            reward: part(2, 5, false),
+            reward_limits: [-0.2, 0.1],
+        }
+    }
+
+    #[test]
+    fn lanes_step_like_the_model_in_f64_at_every_level() {
+        let stream = Stream::new(5, Purpose::LogStart);
+        let mut limited = 0;
+        for neurons in [10, 30] {
+            let model = world(neurons);
+            let lanes_world = NetworkWorld::new(&model).unwrap();
+            for numerics in [Mode::Fast, Mode::Reproducible].into_iter().flat_map(Numerics::every) {
+                // Forty-five lanes leave the last group of every width half empty.
+                let mut lanes = Lanes::new(2, 1, 45);
+                lanes.set_live(45);
+                for lane in 0..45 {
+                    // Angles up to ±π, so that steps cross the seam.
+                    lanes.state_mut(0)[lane] = stream.within(-3.1, 3.1, 0, lane as u32, 0) as f32;
+                    lanes.state_mut(1)[lane] = stream.within(-4.0, 4.0, 0, lane as u32, 1) as f32;
+                    lanes.action_mut(0)[lane] = stream.within(-2.0, 2.0, 0, lane as u32, 2) as f32;
+                }
+                let before = lanes.clone();
+                lanes_world.advance(&mut lanes, numerics);
+                for lane in 0..45 {
+                    let state = [0, 1].map(|variable| f64::from(before.state(variable)[lane]));
+                    let (next, reward) = model.step(&state, &[f64::from(before.action(0)[lane])]);
+                    let turn = crate::data::wrap_angle(f64::from(lanes.state(0)[lane]) - next[0]);
+                    assert!(
+                        turn.abs() < 1e-4 && lanes.state(0)[lane].abs() <= std::f32::consts::PI + 1e-6,
+                        "{numerics}: {turn}"
+                    );
+                    assert!((f64::from(lanes.state(1)[lane]) - next[1]).abs() < 1e-4);
+                    assert!((f64::from(lanes.rewards()[lane]) - reward).abs() < 1e-4);
+                    limited += usize::from(reward == -0.2 || reward == 0.1);
+                }
+            }
+        }
+        assert!(limited > 0, "the limits of the reward were not put to the test");
+    }
+
+    #[test]
+    fn a_state_that_is_no_number_earns_the_worst_reward() {
+        let lanes_world = NetworkWorld::new(&world(10)).unwrap();
+        for numerics in Numerics::every(Mode::Fast) {
+            let mut lanes = Lanes::new(2, 1, 1);
+            lanes.set_live(1);
+            lanes.state_mut(1)[0] = f32::NAN;
+            lanes_world.advance(&mut lanes, numerics);
+            assert_eq!(lanes.rewards(), [-0.2]);
+        }
+    }
+
+    #[test]
+    fn a_network_too_wide_for_the_kernel_is_refused() {
+        let error = NetworkWorld::new(&world(WIDEST + 1)).unwrap_err();
+        assert!(error.to_string().contains("world.neurons"), "{error}");
+    }
+}
