@@ -76,9 +76,13 @@ pub(super) fn problem(kind: PlantKind) -> Problem {
         },
         PlantKind::CartPoleSwingUp => {
             let mut states = cart_pole([[-PI, PI], [-0.5, 0.5]], [[-PI, PI], [0.0, 0.0]]);
-            // The log's own range misleads: the cart of a random walk drifts away by hundreds of metres.
-            for (state, bound) in states.iter_mut().zip([PI, 15.0, 10.0, 15.0]) {
+            // The log's own range misleads: the cart of a random walk drifts away by hundreds of metres. And widths up
+            // to twice such a range make rules that hold everywhere: with them a search of 300 particles stood at -97
+            // after 100 iterations, with these at -62.
+            let bounds = [(PI, [0.2, 4.0]), (15.0, [0.5, 15.0]), (10.0, [0.2, 10.0]), (15.0, [0.5, 15.0])];
+            for (state, (bound, width)) in states.iter_mut().zip(bounds) {
                 state.centre = Some([-bound, bound]);
+                state.width = Some(width);
             }
             Problem {
                 horizon: 500,
