@@ -91,7 +91,7 @@ pub(super) fn problem(kind: PlantKind) -> Problem {
                 actions: vec![force(30.0)],
                 data: DataSettings { episode_length: 500, ..general.data },
                 policy: PolicySettings { rules: 4, mirrored: true, ..general.policy },
-                search: SearchSettings { particles: 400, iterations: 400, start_states: 50, ..general.search },
+                search: SearchSettings { particles: 300, iterations: 300, start_states: 40, ..general.search },
                 ..general
             }
         }
