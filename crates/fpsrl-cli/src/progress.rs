@@ -64,6 +64,8 @@ fn name(stage: Stage) -> &'static str {
         Stage::Fit => "fit",
         Stage::Search => "search",
         Stage::Evaluate => "evaluate",
+        Stage::Ceiling => "ceiling",
+        Stage::Nfq => "nfq",
     }
 }
 

@@ -7,6 +7,7 @@
 //! The modules stand in the order of the data: [`problem`], [`plant`], [`data`], [`world`], [`policy`], [`rollout`],
 //! [`swarm`], [`search`], and [`run`], which puts the stages together on the files of a run directory.
 
+pub mod baseline;
 pub mod data;
 pub mod error;
 pub mod explain;

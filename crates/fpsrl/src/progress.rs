@@ -13,6 +13,10 @@ pub enum Stage {
     Search,
     /// The policy is scored.
     Evaluate,
+    /// Plans are searched, to know how much a policy could reach.
+    Ceiling,
+    /// Neural fitted Q iteration.
+    Nfq,
 }
 
 /// Receives the progress of a stage. Every method has an empty default.

@@ -28,6 +28,12 @@ pub enum Purpose {
     SwarmStart = 8,
     /// The two random factors of a particle's move.
     SwarmMove = 9,
+    /// Initial weights of NFQ's networks.
+    QWeights = 10,
+    /// First plans of PSO-P.
+    PlanStart = 11,
+    /// The random factors of a plan's move.
+    PlanMove = 12,
 }
 
 /// A source of random numbers for one seed and one purpose.

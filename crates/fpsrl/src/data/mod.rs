@@ -1,5 +1,6 @@
 //! Transitions: what the machine did. Formats in, episodes, splits and scaling.
 
+pub mod absorbing;
 pub mod csv;
 pub mod generate;
 pub mod scaling;

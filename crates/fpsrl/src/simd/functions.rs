@@ -90,6 +90,13 @@ pub fn tanh<S: Simd, A: Arithmetic>(simd: S, x: S::f32s) -> S::f32s {
     (one - S::f32s::splat(simd, 2.0) / (growth + one)).copysign(x)
 }
 
+/// The logistic function: 1 / (1 + e⁻ˣ).
+#[inline(always)]
+pub fn sigmoid<S: Simd, A: Arithmetic>(simd: S, x: S::f32s) -> S::f32s {
+    let one = S::f32s::splat(simd, 1.0);
+    one / (one + exp::<S, A>(simd, -x))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +168,22 @@ mod tests {
                 let error = (f64::from(*y) - f64::from(*x).tanh()).abs();
                 assert!(error <= 5e-7, "tanh({x}) = {y}, off by {error} ({})", numerics.name());
             }
+        }
+    }
+
+    #[test]
+    fn sigmoid_is_within_1e_6_of_the_truth_everywhere() {
+        let input = whole_range();
+        for numerics in numerics() {
+            let output = apply!(sigmoid, numerics, input);
+            for (x, y) in input.iter().zip(&output) {
+                let error = (f64::from(*y) - 1.0 / (1.0 + (-f64::from(*x)).exp())).abs();
+                assert!(error <= 1e-6, "sigmoid({x}) = {y}, off by {error} ({})", numerics.name());
+            }
+            let [up, down, nan] = apply!(sigmoid, numerics, [f32::INFINITY, f32::NEG_INFINITY, f32::NAN])[..] else {
+                panic!()
+            };
+            assert!(up == 1.0 && down == 0.0 && nan.is_nan());
         }
     }
 
