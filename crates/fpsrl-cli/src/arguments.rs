@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use fpsrl::problem::{OrWord, Problem, WrittenProblem};
+use fpsrl::baseline::nfq::NfqSettings;
+use fpsrl::problem::{OrAuto, OrWord, Problem, WrittenProblem};
 use fpsrl::search::SearchOptions;
 
 /// Readable fuzzy controllers from logged behaviour.
@@ -29,12 +30,14 @@ Examples:
   fpsrl generate mountain-car --out runs/a     one stage after another
   fpsrl fit runs/a
   fpsrl search runs/a --particles 200
-  fpsrl evaluate runs/a";
+  fpsrl evaluate runs/a
+  fpsrl nfq runs/a                             a yardstick, on the same log";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
   fpsrl run mountain-car
   fpsrl run cart-pole-balancing --samples 100000 --seed 2
+  fpsrl run mountain-car --rules auto --ceiling
   fpsrl run problem.toml --out runs/mine --force
   fpsrl run --resume runs/mine                 after an interruption of any kind";
 
@@ -54,9 +57,18 @@ Examples:
   fpsrl search runs/mountain-car-seed1
   fpsrl search runs/mountain-car-seed1 --rules 3 --iterations 500";
 
+const NFQ_EXAMPLES: &str = "\
+Neural fitted Q iteration learns a policy that nobody can read, from the same log; it is the paper's yardstick. It tries
+the lowest, the middle and the highest value of each action. After an interruption, the same command goes on.
+
+Examples:
+  fpsrl nfq runs/mountain-car-seed1
+  fpsrl nfq runs/mountain-car-seed1 --iterations 1000 --seed 2";
+
 const EVALUATE_EXAMPLES: &str = "\
 Examples:
-  fpsrl evaluate runs/mountain-car-seed1 --json";
+  fpsrl evaluate runs/mountain-car-seed1 --json
+  fpsrl evaluate runs/mountain-car-seed1 --ceiling";
 
 /// What a run that goes on has already.
 const SETTINGS: [&str; 10] =
@@ -79,7 +91,10 @@ pub enum Verb {
     Search(SearchArguments),
     /// Score the rules of a run directory on its world model and on the plant
     #[command(after_help = EVALUATE_EXAMPLES)]
-    Evaluate(Existing),
+    Evaluate(EvaluateArguments),
+    /// Learn a policy by neural fitted Q iteration from the log of a run directory, for comparison
+    #[command(after_help = NFQ_EXAMPLES)]
+    Nfq(NfqArguments),
 }
 
 /// A whole run, or the rest of one.
@@ -92,6 +107,38 @@ pub struct RunArguments {
     pub new: New,
     #[command(flatten)]
     pub pace: Pace,
+    /// Search the best plans too: how much any policy could reach on the world model
+    #[arg(long)]
+    pub ceiling: bool,
+}
+
+/// A run directory to evaluate.
+#[derive(Debug, Args)]
+pub struct EvaluateArguments {
+    #[command(flatten)]
+    pub existing: Existing,
+    /// Search the best plans too: how much any policy could reach on the world model
+    #[arg(long)]
+    pub ceiling: bool,
+}
+
+/// A run directory to run NFQ in.
+#[derive(Debug, Args)]
+pub struct NfqArguments {
+    #[command(flatten)]
+    pub existing: Existing,
+    /// Iterations of Q [default: 200]
+    #[arg(long, value_name = "COUNT")]
+    pub iterations: Option<usize>,
+    /// Epochs of Rprop in each iteration [default: 300]
+    #[arg(long, value_name = "COUNT")]
+    pub epochs: Option<usize>,
+    /// Neurons of each hidden layer [default: 20,20; for the swing-up 20,20,20]
+    #[arg(long, value_name = "COUNT,COUNT...", value_delimiter = ',')]
+    pub hidden: Vec<usize>,
+    /// Where the first weights come from [default: the run's seed]
+    #[arg(long)]
+    pub seed: Option<u64>,
 }
 
 /// How the search goes about it; the result is the same.
@@ -153,9 +200,9 @@ pub struct SearchArguments {
 /// Settings of the search.
 #[derive(Debug, Args)]
 pub struct Swarm {
-    /// Rules for each action
-    #[arg(long, value_name = "COUNT")]
-    pub rules: Option<usize>,
+    /// Rules for each action; `auto` begins with the fewest and adds rules while they pay
+    #[arg(long, value_name = "COUNT|auto")]
+    pub rules: Option<OrAuto>,
     /// Particles of the swarm
     #[arg(long, value_name = "COUNT")]
     pub particles: Option<usize>,
@@ -200,6 +247,19 @@ impl Pace {
     pub fn options(&self, problem: &Problem) -> SearchOptions {
         let checkpoint_every = Duration::from_secs_f64(self.checkpoint_every);
         SearchOptions { checkpoint_every, ..SearchOptions::of(problem, !self.no_prune) }
+    }
+}
+
+impl NfqArguments {
+    /// The settings for a problem.
+    pub fn settings(&self, problem: &Problem) -> NfqSettings {
+        let default = NfqSettings::of(problem);
+        NfqSettings {
+            iterations: self.iterations.unwrap_or(default.iterations),
+            epochs: self.epochs.unwrap_or(default.epochs),
+            hidden: if self.hidden.is_empty() { default.hidden } else { self.hidden.clone() },
+            seed: self.seed.unwrap_or(default.seed),
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use fpsrl::run::{self, RunDirectory};
 use fpsrl::search::SearchOptions;
 
 use crate::Failure;
-use crate::arguments::{Arguments, Existing, Manner, New, RunArguments, SearchArguments, Verb};
+use crate::arguments::{
+    Arguments, EvaluateArguments, Existing, Manner, New, NfqArguments, RunArguments, SearchArguments, Verb,
+};
 use crate::progress::Bars;
 use crate::table;
 
@@ -29,9 +31,12 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             let problem = run.problem_with(|written| swarm.apply(written))?;
             run.search_for(&problem, pace.options(&problem), bars).map(drop)
         }),
-        Verb::Evaluate(existing) => {
-            on_existing(existing, |run, bars| run.evaluate(SearchOptions::of(&run.problem()?, true), bars).map(drop))
-        }
+        Verb::Evaluate(EvaluateArguments { existing, ceiling }) => on_existing(existing, |run, bars| {
+            let options = SearchOptions::of(&run.problem()?, true);
+            run.evaluate(options, bars)?;
+            if *ceiling { run.ceiling(options, bars).map(drop) } else { Ok(()) }
+        }),
+        Verb::Nfq(arguments) => nfq(arguments),
     }
 }
 
@@ -43,7 +48,8 @@ fn run_all(arguments: &RunArguments) -> Result<(), Failure> {
     let stages = || {
         run.fit(&bars)?;
         run.search(options, &bars)?;
-        run.evaluate(options, &bars)
+        let summary = run.evaluate(options, &bars)?;
+        if arguments.ceiling { run.ceiling(options, &bars) } else { Ok(summary) }
     };
     stages().map_err(|error| resumable(error, run.path()))?;
     finish(&run, manner, &bars)
@@ -54,7 +60,11 @@ fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
     let bars = begin(manner);
     let run = RunDirectory::open(directory)?;
     let options = arguments.pace.options(&run.problem()?);
-    run.resume(options, &bars).map_err(|error| resumable(error, directory))?;
+    let stages = || {
+        let summary = run.resume(options, &bars)?;
+        if arguments.ceiling { run.ceiling(options, &bars) } else { Ok(summary) }
+    };
+    stages().map_err(|error| resumable(error, directory))?;
     finish(&run, manner, &bars)
 }
 
@@ -66,6 +76,16 @@ fn resumable(error: fpsrl::Error, directory: &Path) -> Failure {
         }
         other => Failure::Library(other),
     }
+}
+
+fn nfq(arguments: &NfqArguments) -> Result<(), Failure> {
+    let manner = &arguments.existing.manner;
+    let bars = begin(manner);
+    let run = RunDirectory::open(&arguments.existing.directory)?;
+    let result = run.nfq(&arguments.settings(&run.problem()?), &bars)?;
+    print(manner, || fpsrl::files::to_json(&result), || table::nfq(&run, &result))?;
+    bars.say(&format!("the policy is in {}", run.file("nfq.json").display()));
+    Ok(())
 }
 
 fn generate(new: &New, bars: &Bars) -> Result<RunDirectory, Failure> {
@@ -95,17 +115,24 @@ fn begin(manner: &Manner) -> Bars {
     Bars::new(manner.quiet)
 }
 
-/// Prints the result: JSON, a table, or nothing.
+/// Prints the result of a run.
 fn finish(run: &RunDirectory, manner: &Manner, bars: &Bars) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    if manner.json {
-        let text = fpsrl::files::to_json(&run.summary()?)?;
-        stdout.write_all(text.as_bytes())?;
-    } else if !manner.quiet {
-        let text = table::table(run)?;
-        stdout.write_all(text.as_bytes())?;
-    }
-    stdout.flush()?;
+    print(manner, || fpsrl::files::to_json(&run.summary()?), || table::table(run))?;
     bars.say(&format!("the run is in {}", run.path().display()));
     Ok(())
+}
+
+/// Prints a result: JSON, a table, or nothing.
+fn print(
+    manner: &Manner,
+    json: impl FnOnce() -> fpsrl::Result<String>,
+    table: impl FnOnce() -> fpsrl::Result<String>,
+) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    if manner.json {
+        stdout.write_all(json()?.as_bytes())?;
+    } else if !manner.quiet {
+        stdout.write_all(table()?.as_bytes())?;
+    }
+    Ok(stdout.flush()?)
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fpsrl::explain;
-use fpsrl::run::{RunDirectory, Summary};
+use fpsrl::run::{NfqResult, RunDirectory, Summary};
 
 /// A run's figures and rules, as far as they are known.
 pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
@@ -17,6 +17,26 @@ pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
             let _ = writeln!(text, "  {}. {sentence}", index + 1);
         }
     }
+    Ok(text)
+}
+
+/// The figures of NFQ beside those of the rules, where there are any.
+pub fn nfq(run: &RunDirectory, result: &NfqResult) -> fpsrl::Result<String> {
+    let rules = run.summary().ok();
+    let mut text = format!("{:<30} {:>9} {:>9}\n", "Return", "NFQ", "rules");
+    let mut line = |name: &str, nfq: Option<f64>, rules: Option<f64>| {
+        let shown = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+        let _ = writeln!(text, "  {name:<28} {:>9} {:>9}", shown(nfq), shown(rules));
+    };
+    let of_rules = |figure: fn(&Summary) -> Option<f64>| rules.as_ref().and_then(figure);
+    line("test, on the world model", Some(result.model_return), of_rules(|summary| summary.model_return));
+    line("test, on the true plant", result.true_return, of_rules(|summary| summary.true_return));
+    let NfqResult { settings, best_iteration, seconds, .. } = result;
+    let _ = writeln!(
+        text,
+        "\nbest after {best_iteration} of {} iterations of {} epochs, {seconds:.1} s",
+        settings.iterations, settings.epochs
+    );
     Ok(text)
 }
 
@@ -49,6 +69,21 @@ fn figures(summary: &Summary) -> String {
             None => "",
         };
         line("threshold of success", summary.success_threshold, reached);
+        if let Some(ceiling) = &summary.ceiling {
+            let note = format!("from {} test states, where the rules earn {:.2}", ceiling.start_states, ceiling.policy);
+            line("ceiling, on the world model", Some(ceiling.ceiling), &note);
+        }
+    }
+    if let Some(growth) = &summary.growth {
+        let _ = writeln!(text, "\nNumber of rules                   return (search, on the world model)");
+        let _ = writeln!(text, "  {:<28} {:>9.2}", "none: actions in the middle", growth.idle);
+        for step in &growth.steps {
+            let chosen = if step.rules == summary.rules { "  chosen" } else { "" };
+            let _ = writeln!(text, "  {:<28} {:>9.2}{chosen}", step.rules, step.search_return);
+        }
+        let _ = writeln!(text, "  {:<28} {:>9.2}", "plans of PSO-P", growth.ceiling);
+        let least = growth.tolerance * (growth.ceiling - growth.idle);
+        let _ = writeln!(text, "  another rule must bring      {least:>9.2}");
     }
     let _ = writeln!(text, "\nTime");
     let mut total = 0.0;

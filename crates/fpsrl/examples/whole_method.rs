@@ -4,7 +4,7 @@
 
 use fpsrl::data::generate::generate;
 use fpsrl::explain::sentences;
-use fpsrl::policy::RuleSpace;
+use fpsrl::policy::{FuzzyKernel, RuleSpace};
 use fpsrl::problem::Problem;
 use fpsrl::progress::Silent;
 use fpsrl::rollout::StartStates;
@@ -33,10 +33,10 @@ fn main() -> fpsrl::Result<()> {
 
     let mean = |returns: &[f64]| returns.iter().sum::<f64>() / returns.len() as f64;
     let starts = StartStates::for_evaluation(&problem);
-    let modelled = mean(&world_returns(&problem, &world, &policy, &starts, options.numerics));
+    let modelled = mean(&world_returns(&problem, &world, &FuzzyKernel::new(&policy), &starts, options.numerics));
     println!("promised {promised:.2}, from other start states {modelled:.2}");
     if let Some(plant) = problem.plant {
-        println!("on the true plant {:.2}", mean(&true_returns(&problem, plant, &policy, &starts)));
+        println!("on the true plant {:.2}", mean(&true_returns(&problem, plant, |state| policy.act(state), &starts)));
     }
     Ok(())
 }

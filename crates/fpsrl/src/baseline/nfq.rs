@@ -1,7 +1,9 @@
 //! Neural fitted Q iteration (Riedmiller 2005), the model-free method that the paper compares FPSRL with.
 //!
 //! Q(s, a) is a network with sigmoid neurons. Each iteration computes the target r + γ max_b Q(s', b) of every row of the
-//! log, a row that ends in an absorbing state the value of staying there, and fits the network to all targets by Rprop.
+//! log, a row that ends in an absorbing state the value of staying there, and fits a network to all targets by Rprop.
+//! It starts from fresh weights each time: on mountain car and balancing, going on from the last ones got stuck in
+//! saturated neurons (100 iterations: balancing -3.3 on the model instead of -1.9, mountain car -43.7 instead of -42.3).
 //! Actions are the lowest, the middle and the highest value. After each iteration the greedy policy is scored on the
 //! world model, and the best one is kept: the log alone does not tell when to stop.
 
@@ -24,7 +26,37 @@ use crate::world::World;
 const MOST_CHOICES: usize = 243;
 
 /// The part of the sigmoid's range that targets are scaled to; its ends are out of reach.
-const TARGET_RANGE: [f32; 2] = [0.05, 0.95];
+const TARGET_RANGE: [f64; 2] = [0.05, 0.95];
+
+/// How targets become outputs of a sigmoid: [low, high] to [`TARGET_RANGE`], by the root of the distance from the top.
+///
+/// A fall costs a balancing pole thirty times what a bad position does; on an even scale the network would spend itself on
+/// telling falls apart. Good actions are told apart near the top, where the root spreads the scale.
+struct TargetScale {
+    low: f64,
+    high: f64,
+}
+
+impl TargetScale {
+    fn of(targets: &[f64]) -> Self {
+        let low = targets.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = targets.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        // Equal targets, as those of a log that never sees a reward, stand at the top.
+        Self { low: if high > low { low } else { high - 1.0 }, high }
+    }
+
+    fn apply(&self, target: f64) -> f64 {
+        let [least, most] = TARGET_RANGE;
+        most - (most - least) * ((self.high - target) / (self.high - self.low)).max(0.0).sqrt()
+    }
+
+    fn undo(&self, output: f64) -> f64 {
+        let [least, most] = TARGET_RANGE;
+        let root = (most - output) / (most - least);
+        // A network may promise a little more than there is in any target.
+        self.high - (self.high - self.low) * root * root.abs()
+    }
+}
 
 /// How NFQ runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -238,6 +270,13 @@ impl<'a> Nfq<'a> {
     ) -> Result<Self> {
         settings.check()?;
         let choices = choices(problem)?;
+        let absorbed = absorbing::rewards_from_then_on(transitions);
+        // Rows that begin in an absorbing state say nothing about what to do, and nothing bootstraps from them.
+        let kept: Vec<usize> =
+            (0..transitions.len()).filter(|&row| absorbed[row].is_none() || !transitions.stays(row)).collect();
+        let transitions = &transitions.rows(&kept);
+        let final_values =
+            kept.iter().map(|&row| absorbed[row].map(|reward| reward / (1.0 - problem.discount()))).collect();
         let inputs: Vec<Scale> =
             transitions.states.iter().chain(&transitions.actions).map(|column| Scale::robust(column)).collect();
         let scaled = |columns: &[Vec<f64>], scales: &[Scale]| -> Vec<Vec<f32>> {
@@ -251,10 +290,6 @@ impl<'a> Nfq<'a> {
         let mut following = scaled(&transitions.next_states, &inputs);
         following.extend(vec![vec![0.0; transitions.len()]; problem.actions.len()]);
         let discount = problem.discount();
-        let final_values = absorbing::rewards_from_then_on(transitions)
-            .into_iter()
-            .map(|reward| reward.map(|reward| reward / (1.0 - discount)))
-            .collect();
         let starts = StartStates::for_search(problem);
         let sizes: Vec<usize> = [inputs.len()].into_iter().chain(settings.hidden.iter().copied()).chain([1]).collect();
         let network = QNetwork::random(&sizes, Stream::new(settings.seed, Purpose::QWeights), 0);
@@ -313,20 +348,10 @@ impl<'a> Nfq<'a> {
     /// Makes one iteration.
     pub fn step(&mut self) -> NfqRecord {
         let targets = self.targets();
-        let low = targets.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = targets.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let [least, most] = TARGET_RANGE.map(f64::from);
-        // Equal targets, as those of a log that never sees a reward, stand in the middle.
-        let span = if high > low { high - low } else { 1.0 };
-        let scaled: Vec<f32> =
-            targets.iter().map(|target| (least + (most - least) * (target - low) / span) as f32).collect();
-        let mut rprop = Rprop::new(self.state.network.parameters.len());
-        for _ in 0..self.settings.epochs {
-            let (gradient, _) = self.state.network.kernel().gradient(&self.batch, &scaled, self.numerics);
-            rprop.step(&mut self.state.network.parameters, &gradient);
-        }
-        let (_, half_squares) = self.state.network.kernel().gradient(&self.batch, &scaled, self.numerics);
-        self.state.range = Some([low, low + span]);
+        let scaling = TargetScale::of(&targets);
+        let scaled: Vec<f32> = targets.iter().map(|&target| scaling.apply(target) as f32).collect();
+        let error = self.fit(&scaled);
+        self.state.range = Some([scaling.low, scaling.high]);
 
         let policy = self.policy(&self.state.network);
         let mut workspace = self.fitness.workspace();
@@ -336,14 +361,35 @@ impl<'a> Nfq<'a> {
         if model_return > before {
             self.state.best = policy.network;
         }
-        let record = NfqRecord {
-            iteration: self.state.history.len() + 1,
-            error: 2.0 * half_squares / self.batch.rows() as f64,
-            model_return,
-            best: before.max(model_return),
-        };
+        let record =
+            NfqRecord { iteration: self.state.history.len() + 1, error, model_return, best: before.max(model_return) };
         self.state.history.push(record);
         record
+    }
+
+    /// Fits the network to targets; returns its mean squared error.
+    ///
+    /// The parameters with the smallest error on the way are kept: Rprop's steps may throw a network far into saturation,
+    /// from where it would not come back in the iterations that follow.
+    fn fit(&mut self, targets: &[f32]) -> f64 {
+        let network = &mut self.state.network;
+        let stream = Stream::new(self.settings.seed, Purpose::QWeights);
+        *network = QNetwork::random(&network.sizes, stream, self.state.history.len() as u32);
+        let mut rprop = Rprop::new(network.parameters.len());
+        let mut best = (f64::INFINITY, Vec::new());
+        for epoch in 0..=self.settings.epochs {
+            let (gradient, half_squares) = network.kernel().gradient(&self.batch, targets, self.numerics);
+            if half_squares < best.0 {
+                best = (half_squares, network.parameters.clone());
+            }
+            if epoch < self.settings.epochs {
+                rprop.step(&mut network.parameters, &gradient);
+            }
+        }
+        if best.0.is_finite() {
+            network.parameters = best.1;
+        }
+        2.0 * best.0 / self.batch.rows() as f64
     }
 
     /// r + γ max_b Q(s', b) of every row.
@@ -361,10 +407,8 @@ impl<'a> Nfq<'a> {
                 let outputs = kernel.outputs(&self.following, self.numerics);
                 best.iter_mut().zip(outputs).for_each(|(best, output)| *best = best.max(output));
             }
-            let [least, most] = TARGET_RANGE.map(f64::from);
-            for (value, output) in values.iter_mut().zip(best) {
-                *value = low + (high - low) * (f64::from(output) - least) / (most - least);
-            }
+            let scaling = TargetScale { low, high };
+            values.iter_mut().zip(best).for_each(|(value, output)| *value = scaling.undo(f64::from(output)));
         }
         values
             .iter()
@@ -463,13 +507,18 @@ mod tests {
             Nfq::new(&problem, &log, &world, settings, Numerics::detect(Mode::Fast)).unwrap()
         };
         let mut whole = begin();
-        (0..4).for_each(|_| drop(whole.step()));
+        whole.step();
+        whole.step();
+        whole.step();
+        whole.step();
         let mut first = begin();
-        (0..2).for_each(|_| drop(first.step()));
+        first.step();
+        first.step();
         let text = serde_json::to_string(first.state()).unwrap();
         let mut second = begin();
         second.restore(serde_json::from_str(&text).unwrap()).unwrap();
-        (0..2).for_each(|_| drop(second.step()));
+        second.step();
+        second.step();
         assert_eq!(whole.state(), second.state());
         let mut broken = first.state().clone();
         broken.network.parameters.pop();
@@ -477,14 +526,31 @@ mod tests {
     }
 
     #[test]
-    fn an_absorbing_row_is_worth_its_reward_for_ever() {
+    fn a_fall_is_worth_its_reward_for_ever_and_rows_after_it_are_left_out() {
         let (problem, log) = problem("cart-pole-balancing", 300);
         let world = PlantWorld::new(PlantKind::CartPoleBalancing);
         let settings = NfqSettings::of(&problem);
         let mut nfq = Nfq::new(&problem, &log, &world, settings, Numerics::detect(Mode::Fast)).unwrap();
+        let moving: Vec<usize> = (0..log.len()).filter(|&row| !log.stays(row)).collect();
         let targets = nfq.targets();
-        let fallen = (0..log.len()).find(|&row| log.states[0][row] == log.next_states[0][row]).unwrap();
-        assert!((targets[fallen] - -1.0 / (1.0 - problem.discount())).abs() < 1e-9);
+        assert_eq!(targets.len(), moving.len());
+        for (row, target) in moving.into_iter().zip(targets) {
+            let fell = log.next_states[0][row].abs() > 0.7 || log.next_states[2][row].abs() > 2.4;
+            let later = if fell { -problem.discount() / (1.0 - problem.discount()) } else { 0.0 };
+            assert!((target - (log.rewards[row] + later)).abs() < 1e-9, "{target}");
+        }
+    }
+
+    #[test]
+    fn the_scale_of_targets_can_be_undone() {
+        let scale = TargetScale::of(&[-33.0, -2.0, 0.5]);
+        for target in [-33.0, -10.0, -0.1, 0.5] {
+            let output = scale.apply(target);
+            assert!((0.05..=0.95).contains(&output) && (scale.undo(output) - target).abs() < 1e-9);
+        }
+        assert!(scale.undo(0.96) > 0.5);
+        let flat = TargetScale::of(&[-1.0, -1.0]);
+        assert!((flat.undo(flat.apply(-1.0)) - -1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -23,7 +23,6 @@ use super::Transitions;
 /// ```
 pub fn rewards_from_then_on(transitions: &Transitions) -> Vec<Option<f64>> {
     let rows = transitions.len();
-    let stays = |row: usize| transitions.states.iter().zip(&transitions.next_states).all(|(s, n)| s[row] == n[row]);
     // Whether a row goes on where the one before it ended.
     let follows = |row: usize| {
         transitions.episode[row] == transitions.episode[row - 1]
@@ -34,7 +33,7 @@ pub fn rewards_from_then_on(transitions: &Transitions) -> Vec<Option<f64>> {
     let mut end = rows;
     while end > 0 {
         let mut first = end;
-        while first > 0 && stays(first - 1) && (first == end || follows(first)) {
+        while first > 0 && transitions.stays(first - 1) && (first == end || follows(first)) {
             first -= 1;
         }
         if first < end {

@@ -50,6 +50,25 @@ impl Transitions {
         self.rewards.is_empty()
     }
 
+    /// Some of the rows, in the order given.
+    pub fn rows(&self, rows: &[usize]) -> Self {
+        let of = |column: &Vec<f64>| rows.iter().map(|&row| column[row]).collect();
+        let all = |columns: &[Vec<f64>]| columns.iter().map(of).collect();
+        Self {
+            episode: rows.iter().map(|&row| self.episode[row]).collect(),
+            step: rows.iter().map(|&row| self.step[row]).collect(),
+            states: all(&self.states),
+            actions: all(&self.actions),
+            next_states: all(&self.next_states),
+            rewards: of(&self.rewards),
+        }
+    }
+
+    /// Whether a row ends in the very state that it began in.
+    pub fn stays(&self, row: usize) -> bool {
+        self.states.iter().zip(&self.next_states).all(|(before, after)| before[row] == after[row])
+    }
+
     /// The change of a state variable in each row; an angle's is taken modulo 2π, so that it does not jump.
     pub fn difference(&self, variable: usize, angle: bool) -> Vec<f64> {
         self.states[variable]

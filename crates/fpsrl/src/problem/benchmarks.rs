@@ -31,7 +31,14 @@ pub(super) fn general() -> Problem {
             epochs: Trainer::LevenbergMarquardt.default_epochs(),
             restarts: 1,
         },
-        policy: PolicySettings { rules: 2, mirrored: false, alpha: [0.0, 20.0] },
+        policy: PolicySettings {
+            rules: 2,
+            grow: false,
+            most_rules: 8,
+            rules_tolerance: 0.01,
+            mirrored: false,
+            alpha: [0.0, 20.0],
+        },
         search: SearchSettings {
             particles: 100,
             iterations: 1_000,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
-use super::words::{Layers, OrWord};
+use super::words::{OrAuto, OrWord};
 use super::written::{WrittenAction, WrittenState};
 use super::{
     ActionVariable, DataSettings, EvaluationSettings, FORMAT, PolicySettings, Problem, SearchSettings, StateVariable,
@@ -49,6 +49,12 @@ impl WrittenProblem {
             (None, Some(_)) => defaults.horizon,
             (None, None) => return Err(missing("horizon", "how many steps a rollout has", "horizon = 100")),
         };
+        let mirrored = self.policy.mirrored.unwrap_or(defaults.policy.mirrored);
+        let (grow, rules) = match self.policy.rules {
+            None => (defaults.policy.grow, defaults.policy.rules),
+            Some(OrAuto::Auto) => (true, if mirrored { 2 } else { 1 }),
+            Some(OrAuto::Count(count)) => (false, usize::try_from(count).unwrap_or(usize::MAX)),
+        };
         let trainer = by_name("trainer", &TRAINERS, self.world.trainer, defaults.world.trainer)?;
         let problem = Problem {
             name: self.name.unwrap_or(defaults.name),
@@ -67,8 +73,8 @@ impl WrittenProblem {
                 trainer,
                 layers: match self.world.layers {
                     None => defaults.world.layers,
-                    Some(Layers::Auto) => Depth::Auto,
-                    Some(Layers::Count(count)) => {
+                    Some(OrAuto::Auto) => Depth::Auto,
+                    Some(OrAuto::Count(count)) => {
                         within("world.layers", count, 1, 3, "networks have 1 to 3 hidden layers")?;
                         Depth::Layers(count as usize)
                     }
@@ -78,8 +84,11 @@ impl WrittenProblem {
                 restarts: self.world.restarts.unwrap_or(defaults.world.restarts),
             },
             policy: PolicySettings {
-                rules: self.policy.rules.unwrap_or(defaults.policy.rules),
-                mirrored: self.policy.mirrored.unwrap_or(defaults.policy.mirrored),
+                rules,
+                grow,
+                most_rules: self.policy.most_rules.unwrap_or(defaults.policy.most_rules),
+                rules_tolerance: self.policy.rules_tolerance.unwrap_or(defaults.policy.rules_tolerance),
+                mirrored,
                 alpha: self.policy.alpha.unwrap_or(defaults.policy.alpha),
             },
             search: SearchSettings {
@@ -340,6 +349,14 @@ impl Problem {
             let hint = format!("use {} or {} rules, or set `policy.mirrored = false`", rules.max(3) - 1, rules + 1);
             return Err(Error::setting("policy.rules", rules, rule, hint));
         }
+        let (fewest, most) = (self.rule_step() as u64, MOST_RULES as u64);
+        let rule = format!("a growing policy has {fewest} to {most} rules at most");
+        within("policy.most_rules", self.policy.most_rules as u64, fewest, most, &rule)?;
+        let tolerance = self.policy.rules_tolerance;
+        if !(0.0..1.0).contains(&tolerance) {
+            let rule = "it is a share of the possible gain, from 0 to below 1";
+            return Err(Error::setting("policy.rules_tolerance", tolerance, rule, "0.01 is the default"));
+        }
         range("policy.alpha", self.policy.alpha, false)
     }
 }
@@ -457,9 +474,9 @@ mod tests {
 
     #[test]
     fn counts_that_make_no_sense_are_refused() {
-        let message = refused("mountain-car", |w| w.policy.rules = Some(0));
+        let message = refused("mountain-car", |w| w.policy.rules = Some(OrAuto::Count(0)));
         assert_eq!(message, "`policy.rules` is 0, but a policy needs at least 1 rule");
-        let message = refused("cart-pole-balancing", |w| w.policy.rules = Some(3));
+        let message = refused("cart-pole-balancing", |w| w.policy.rules = Some(OrAuto::Count(3)));
         assert_eq!(message, "`policy.rules` is 3, but mirrored rules come in pairs");
         let message = refused("mountain-car", |w| w.horizon = Some(1));
         assert_eq!(message, "`horizon` is 1, but a rollout has 2 to 1,000,000 steps");
@@ -476,7 +493,7 @@ mod tests {
         assert!(refused("mountain-car", |w| w.world.neurons = Some(0)).contains("world.neurons"));
         assert!(refused("mountain-car", |w| w.world.epochs = Some(0)).contains("world.epochs"));
         assert!(refused("mountain-car", |w| w.world.restarts = Some(0)).contains("world.restarts"));
-        assert!(refused("mountain-car", |w| w.world.layers = Some(Layers::Count(4))).contains("world.layers"));
+        assert!(refused("mountain-car", |w| w.world.layers = Some(OrAuto::Count(4))).contains("world.layers"));
         assert!(refused("mountain-car", |w| w.seed = Some(u64::MAX)).contains("seed"));
         assert!(refused("mountain-car", |w| w.format = Some(0)).contains("format"));
     }

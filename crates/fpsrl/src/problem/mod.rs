@@ -9,7 +9,7 @@ mod text;
 mod words;
 mod written;
 
-pub use words::{Layers, OrWord};
+pub use words::{OrAuto, OrWord};
 pub use written::{
     WrittenAction, WrittenData, WrittenEvaluation, WrittenPolicy, WrittenProblem, WrittenSearch, WrittenState,
     WrittenWorld, benchmark_names,
@@ -111,8 +111,14 @@ pub struct WorldSettings {
 /// The form of the policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySettings {
-    /// Rules for each action, mirrored ones counted.
+    /// Rules for each action, mirrored ones counted; if their number grows, those that it begins with.
     pub rules: usize,
+    /// Whether rules are added until another one no longer pays.
+    pub grow: bool,
+    /// Rules that a growing policy has at most.
+    pub most_rules: usize,
+    /// What another rule must bring to pay, as a share of the way from doing nothing to the ceiling of PSO-P.
+    pub rules_tolerance: f64,
     /// Whether half of the rules are the mirror images of the others.
     pub mirrored: bool,
     /// Bounds of α, the slope before the hyperbolic tangent.
@@ -161,6 +167,11 @@ impl Problem {
     /// ```
     pub fn discount(&self) -> f64 {
         self.discount_q.powf(1.0 / (self.horizon - 1) as f64)
+    }
+
+    /// The fewest rules that a policy can have, and by how many it grows.
+    pub fn rule_step(&self) -> usize {
+        if self.policy.mirrored { 2 } else { 1 }
     }
 
     /// A built-in benchmark with its defaults.

@@ -72,7 +72,11 @@ impl Problem {
         file.key("restarts", self.world.restarts, "networks tried for each variable and depth");
 
         file.section("[policy]");
-        file.key("rules", self.policy.rules, "for each action, mirrored ones counted");
+        let rules = if self.policy.grow { quoted("auto") } else { self.policy.rules.to_string() };
+        file.key("rules", rules, "for each action, mirrored ones counted; \"auto\" adds them while they pay");
+        file.key("most_rules", self.policy.most_rules, "that \"auto\" tries");
+        let tolerance = "what a rule must bring under \"auto\": a share of the way from doing nothing to the ceiling";
+        file.key("rules_tolerance", number(self.policy.rules_tolerance), tolerance);
         file.key("mirrored", self.policy.mirrored, "half of the rules mirror the others, for symmetric plants");
         file.key("alpha", range(self.policy.alpha), "bounds of the slope before the hyperbolic tangent");
 
@@ -197,7 +201,10 @@ mod tests {
             problem.data.episode_length = length;
             problem.world.layers = if layers == 0 { Depth::Auto } else { Depth::Layers(layers) };
             problem.world.trainer = [Trainer::LevenbergMarquardt, Trainer::VarioEta, Trainer::Adam][trainer];
-            problem.policy.rules = rules;
+            problem.policy.grow = rules % 4 == 0;
+            problem.policy.rules = if problem.policy.grow { 1 } else { rules };
+            problem.policy.most_rules = 1 + rules;
+            problem.policy.rules_tolerance = limit / 2.0;
             problem.policy.alpha = alpha;
             problem.search.particles = particles;
             problem.search.iterations = iterations;

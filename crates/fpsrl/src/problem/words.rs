@@ -118,45 +118,57 @@ impl<'de, T: Alternative> Deserialize<'de> for OrWord<T> {
     }
 }
 
-/// Hidden layers: a number, or "auto".
+/// A number, or "auto": several are tried, and the best one is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layers {
-    /// All depths are tried.
+pub enum OrAuto {
+    /// Several are tried.
     Auto,
     /// So many.
     Count(u64),
 }
 
-struct LayersVisitor;
+impl std::str::FromStr for OrAuto {
+    type Err = String;
 
-impl Visitor<'_> for LayersVisitor {
-    type Value = Layers;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("auto", _) => Ok(OrAuto::Auto),
+            (_, Ok(count)) => Ok(OrAuto::Count(count)),
+            _ => Err("neither a whole number nor `auto`".into()),
+        }
+    }
+}
+
+struct OrAutoVisitor;
+
+impl Visitor<'_> for OrAutoVisitor {
+    type Value = OrAuto;
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        formatter.write_str("1, 2, 3 or \"auto\"")
+        formatter.write_str("a whole number or \"auto\"")
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Layers, E> {
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<OrAuto, E> {
         match text {
-            "auto" => Ok(Layers::Auto),
+            "auto" => Ok(OrAuto::Auto),
             _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
         }
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Layers, E> {
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<OrAuto, E> {
         match u64::try_from(number) {
-            Ok(count) => Ok(Layers::Count(count)),
+            Ok(count) => Ok(OrAuto::Count(count)),
             Err(_) => Err(E::invalid_value(de::Unexpected::Signed(number), &self)),
         }
     }
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Layers, E> {
-        Ok(Layers::Count(number))
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<OrAuto, E> {
+        Ok(OrAuto::Count(number))
     }
 }
 
-impl<'de> Deserialize<'de> for Layers {
+impl<'de> Deserialize<'de> for OrAuto {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LayersVisitor)
+        deserializer.deserialize_any(OrAutoVisitor)
     }
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::FORMAT;
-use super::words::{Layers, OrWord};
+use super::words::{OrAuto, OrWord};
 use crate::error::{Error, Result, nearest};
 use crate::plant::PlantKind;
 
@@ -117,7 +117,7 @@ pub struct WrittenData {
 #[serde(deny_unknown_fields)]
 pub struct WrittenWorld {
     /// Hidden layers, or "auto".
-    pub layers: Option<Layers>,
+    pub layers: Option<OrAuto>,
     /// Neurons in a hidden layer.
     pub neurons: Option<usize>,
     /// The trainer's name.
@@ -132,8 +132,12 @@ pub struct WrittenWorld {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenPolicy {
-    /// Rules for each action.
-    pub rules: Option<usize>,
+    /// Rules for each action, or "auto".
+    pub rules: Option<OrAuto>,
+    /// Rules that "auto" tries at most.
+    pub most_rules: Option<usize>,
+    /// What another rule must bring under "auto".
+    pub rules_tolerance: Option<f64>,
     /// Whether half of the rules mirror the others.
     pub mirrored: Option<bool>,
     /// Bounds of α.

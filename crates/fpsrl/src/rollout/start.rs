@@ -51,6 +51,12 @@ impl StartStates {
         Self { columns: (0..variables).map(|variable| rows.iter().map(|row| row[variable]).collect()).collect() }
     }
 
+    /// The first `count` of them, which are as evenly spread as all.
+    pub fn first(mut self, count: usize) -> Self {
+        self.columns.iter_mut().for_each(|column| column.truncate(count));
+        self
+    }
+
     /// Number of start states.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, Vec::len)

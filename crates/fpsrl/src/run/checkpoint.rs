@@ -203,10 +203,4 @@ impl<'a> CheckpointWriter<'a> {
             },
         )
     }
-
-    /// Removes the checkpoint: the results are written.
-    pub(super) fn remove(self) -> Result<()> {
-        remove(&self.run.file(CHECKPOINT))?;
-        remove(&self.run.file(CHECKPOINT_ROWS))
-    }
 }

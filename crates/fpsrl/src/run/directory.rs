@@ -21,10 +21,27 @@ pub(super) const SEARCH: &str = "search.csv";
 pub(super) const SUMMARY: &str = "summary.json";
 pub(super) const CHECKPOINT: &str = "checkpoint.json";
 pub(super) const CHECKPOINT_ROWS: &str = "checkpoint.csv";
+pub(super) const GROWTH: &str = "growth.json";
+pub(super) const NFQ: &str = "nfq.json";
+pub(super) const NFQ_ROWS: &str = "nfq.csv";
+pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
 
 /// Every file that fpsrl writes into a run directory, the latest first: in this order they are removed, so that an
 /// interruption never leaves a result without what it was made from.
-const FILES: [&str; 8] = [SUMMARY, SEARCH, POLICY, CHECKPOINT, CHECKPOINT_ROWS, WORLD, TRANSITIONS, PROBLEM];
+const FILES: [&str; 12] = [
+    SUMMARY,
+    SEARCH,
+    POLICY,
+    CHECKPOINT,
+    CHECKPOINT_ROWS,
+    GROWTH,
+    NFQ,
+    NFQ_ROWS,
+    NFQ_CHECKPOINT,
+    WORLD,
+    TRANSITIONS,
+    PROBLEM,
+];
 
 /// A directory that holds the files of one run.
 ///
@@ -65,7 +82,7 @@ impl RunDirectory {
     }
 
     /// The path of a file that an earlier stage must have written.
-    fn expect(&self, name: &str, stage: &'static str) -> Result<PathBuf> {
+    pub(super) fn expect(&self, name: &str, stage: &'static str) -> Result<PathBuf> {
         let path = self.file(name);
         match path.try_exists() {
             Ok(true) => Ok(path),

@@ -8,6 +8,8 @@
 //! | `policy.json`     | search     | the rules                                                 |
 //! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
 //! | `checkpoint.json`, `checkpoint.csv` | search | while it is under way: where it stands, for [`RunDirectory::resume`] |
+//! | `growth.json`     | search     | while rules are being added: the searches that are finished |
+//! | `nfq.json`, `nfq.csv` | nfq    | the policy of NFQ with its figures, and a row an iteration |
 //! | `summary.json`    | each stage | the figures so far; `evaluate` adds the last of them      |
 //!
 //! Each file is written whole or not at all. A stage that runs again removes what later stages made from its old
@@ -18,9 +20,12 @@
 
 mod checkpoint;
 mod directory;
+mod growth;
 mod stages;
 mod summary;
+mod yardsticks;
 
 pub use directory::RunDirectory;
 pub use stages::{WorldFile, generate};
-pub use summary::{Figures, Summary};
+pub use summary::{Ceiling, Figures, GrowthStep, RuleGrowth, Summary};
+pub use yardsticks::NfqResult;

@@ -6,12 +6,15 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{Checkpoint, CheckpointWriter};
-use super::directory::{self, POLICY, PROBLEM, RunDirectory, SEARCH, SUMMARY, TRANSITIONS, WORLD};
-use super::summary::Summary;
+use super::directory::{
+    self, CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, RunDirectory, SEARCH, SUMMARY, TRANSITIONS, WORLD,
+};
+use super::growth::GrowthFile;
+use super::summary::{RuleGrowth, Summary};
 use crate::data::{self, csv};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::policy::RuleSpace;
+use crate::policy::{FuzzyKernel, FuzzyPolicy, RuleSpace};
 use crate::problem::Problem;
 use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
@@ -30,6 +33,18 @@ pub struct WorldFile {
     pub data_sha256: String,
     /// The learned world.
     pub world: WorldModel,
+}
+
+/// What a search has found.
+pub(super) struct Found {
+    pub(super) policy: FuzzyPolicy,
+    pub(super) best: f64,
+    pub(super) ending: Ending,
+    pub(super) history: Vec<SearchRecord>,
+    /// Of all searches, if there was more than one.
+    pub(super) model_steps: u64,
+    pub(super) seconds: f64,
+    pub(super) growth: Option<RuleGrowth>,
 }
 
 /// Draws a log from the problem's plant, and makes a run directory of it.
@@ -97,6 +112,7 @@ impl RunDirectory {
     /// Searches rules with settings that differ from those of the problem file; the file is changed together with
     /// the results, and stays as it is if the search fails.
     pub fn search_for(&self, problem: &Problem, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
+        directory::remove(&self.file(GROWTH))?;
         self.search_from(problem, options, None, progress)
     }
 
@@ -109,14 +125,20 @@ impl RunDirectory {
             self.fit(progress)?;
         }
         // The checkpoint goes last: while it is there, the search's results are not all written.
-        match Checkpoint::read(self)? {
-            Some(checkpoint) => {
+        let checkpoint = Checkpoint::read(self)?;
+        match (GrowthFile::read(self)?, checkpoint) {
+            (Some((growth, problem)), checkpoint) => {
+                checkpoint.as_ref().map(|own| own.options(self, options.checkpoint_every)).transpose()?;
+                let options = growth.options(&problem, options);
+                self.grow(&problem, options, Some(growth), checkpoint, progress)?;
+            }
+            (None, Some(checkpoint)) => {
                 let problem = checkpoint.problem.clone();
                 let options = checkpoint.options(self, options.checkpoint_every)?;
                 self.search_from(&problem, options, Some(checkpoint), progress)?;
             }
-            None if self.earlier_summary()?.is_some_and(|summary| summary.search_return.is_some()) => {}
-            None => {
+            (None, None) if self.earlier_summary()?.is_some_and(|summary| summary.search_return.is_some()) => {}
+            (None, None) => {
                 self.search(options, progress)?;
             }
         }
@@ -130,11 +152,25 @@ impl RunDirectory {
         from: Option<Checkpoint>,
         progress: &dyn Progress,
     ) -> Result<Summary> {
+        if problem.policy.grow {
+            return self.grow(problem, options, None, from, progress);
+        }
+        let found = self.conduct(problem, options, from, progress)?;
+        self.conclude(problem, options, found)
+    }
+
+    /// Searches with a given number of rules, leaving checkpoints behind until [`RunDirectory::conclude`].
+    pub(super) fn conduct(
+        &self,
+        problem: &Problem,
+        options: SearchOptions,
+        from: Option<Checkpoint>,
+        progress: &dyn Progress,
+    ) -> Result<Found> {
         let began = Instant::now();
         let transitions = self.transitions(problem)?;
         problem.check_start_states(transitions.len())?;
-        let model = self.world(problem)?;
-        let world = NetworkWorld::new(&model)?;
+        let world = NetworkWorld::new(&self.world(problem)?)?;
         let earlier_seconds = from.as_ref().and_then(|from| from.history.last()).map_or(0.0, |last| last.seconds);
         let space = RuleSpace::new(problem, &transitions);
         let (mut search, mut writer) = match from {
@@ -149,19 +185,36 @@ impl RunDirectory {
             writer.save(&search)?;
             return Err(Error::Stopped { stage: "search" });
         }
-
         let (policy, best) = search.best();
         let last = search.history().last().ok_or(Error::Internal("a search left no history"))?;
-        let mut summary = self.summary_for(problem, &model, transitions.len())?;
-        summary.iterations = last.iteration;
-        summary.model_steps = Some(last.model_steps);
-        summary.search_return = Some(best);
-        summary.search_ending = Some(if ending == Ending::Stalled { "stalled" } else { "finished" }.to_owned());
+        Ok(Found {
+            policy,
+            best,
+            ending,
+            model_steps: last.model_steps,
+            history: search.history().to_vec(),
+            seconds: began.elapsed().as_secs_f64() + earlier_seconds,
+            growth: None,
+        })
+    }
+
+    /// Writes down what a search has found; its checkpoint goes last.
+    pub(super) fn conclude(&self, problem: &Problem, options: SearchOptions, found: Found) -> Result<Summary> {
+        let rows = self.transitions(problem)?.len();
+        let model = self.world(problem)?;
+        let mut summary = self.summary_for(problem, &model, rows)?;
+        summary.rules = found.policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
+        summary.iterations = found.history.last().map_or(0, |last| last.iteration);
+        summary.model_steps = Some(found.model_steps);
+        summary.search_return = Some(found.best);
+        let stalled = found.ending == Ending::Stalled;
+        summary.search_ending = Some(if stalled { "stalled" } else { "finished" }.to_owned());
         summary.numerics = Some(options.numerics.to_string());
-        summary.seconds.set("search", began.elapsed().as_secs_f64() + earlier_seconds);
+        summary.growth = found.growth;
+        summary.seconds.set("search", found.seconds);
         let mut prepared = vec![
-            files::prepare_json(&self.file(POLICY), &policy)?,
-            prepare_history(&self.file(SEARCH), search.history())?,
+            files::prepare_json(&self.file(POLICY), &found.policy)?,
+            prepare_history(&self.file(SEARCH), &found.history)?,
             files::prepare_json(&self.file(SUMMARY), &summary)?,
         ];
         if *problem != self.problem()? {
@@ -172,7 +225,8 @@ impl RunDirectory {
             directory::remove(&self.file(old))?;
         }
         prepared.into_iter().try_for_each(files::Prepared::commit)?;
-        writer.remove()?;
+        directory::remove(&self.file(CHECKPOINT))?;
+        directory::remove(&self.file(CHECKPOINT_ROWS))?;
         Ok(summary)
     }
 
@@ -185,9 +239,11 @@ impl RunDirectory {
         let world = NetworkWorld::new(&model)?;
         let starts = StartStates::for_evaluation(&problem);
         progress.begin(Stage::Evaluate, 2);
-        let model_return = mean(&search::world_returns(&problem, &world, &policy, &starts, options.numerics));
+        let model_return =
+            mean(&search::world_returns(&problem, &world, &FuzzyKernel::new(&policy), &starts, options.numerics));
         progress.update(Stage::Evaluate, 1, &"on the world model");
-        let true_return = problem.plant.map(|plant| mean(&search::true_returns(&problem, plant, &policy, &starts)));
+        let act = |state: &[f64]| policy.act(state);
+        let true_return = problem.plant.map(|plant| mean(&search::true_returns(&problem, plant, act, &starts)));
         progress.update(Stage::Evaluate, 2, &"on the plant");
         progress.end(Stage::Evaluate);
 
@@ -241,7 +297,7 @@ impl RunDirectory {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 

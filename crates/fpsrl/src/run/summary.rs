@@ -40,6 +40,12 @@ pub struct Summary {
     pub search_ending: Option<String>,
     /// Instruction set and numeric mode of the rollouts.
     pub numerics: Option<String>,
+    /// How rules were added; null if their number was given.
+    #[serde(default)]
+    pub growth: Option<RuleGrowth>,
+    /// What plans reach on the world model; null if nobody asked.
+    #[serde(default)]
+    pub ceiling: Option<Ceiling>,
     /// Steps of the world model that the search took.
     pub model_steps: Option<u64>,
     /// Seconds that each stage took.
@@ -70,6 +76,8 @@ impl Summary {
             search_return: None,
             search_ending: None,
             numerics: None,
+            growth: None,
+            ceiling: None,
             world_errors: Figures::default(),
             model_steps: None,
             seconds: Figures::default(),
@@ -78,6 +86,42 @@ impl Summary {
             data_sha256,
         }
     }
+}
+
+/// How much plans of PSO-P reach on the world model, from the same start states as the policy.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Ceiling {
+    /// The mean return of the best plans.
+    #[serde(rename = "return")]
+    pub ceiling: f64,
+    /// The same of plans that were found without the policy's help.
+    pub unaided: f64,
+    /// The policy's own mean return from these start states.
+    pub policy: f64,
+    /// Start states that plans were searched from.
+    pub start_states: usize,
+}
+
+/// How rules were added.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RuleGrowth {
+    /// What another rule had to bring, as a share of the way from `idle` to `ceiling`.
+    pub tolerance: f64,
+    /// The return of doing nothing.
+    pub idle: f64,
+    /// The return of plans.
+    pub ceiling: f64,
+    /// The searches.
+    pub steps: Vec<GrowthStep>,
+}
+
+/// A search with so many rules.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct GrowthStep {
+    /// Rules for each action.
+    pub rules: usize,
+    /// The best mean return that it found.
+    pub search_return: f64,
 }
 
 /// Numbers by name, in an order that means something.

@@ -2,15 +2,20 @@
 //! search never saw.
 
 use crate::plant::PlantKind;
-use crate::policy::{FuzzyKernel, FuzzyPolicy};
+use crate::policy::Policy;
 use crate::problem::Problem;
 use crate::rollout::{FitnessFunction, StartStates};
 use crate::simd::Numerics;
 use crate::world::World;
 use rayon::prelude::*;
 
-/// The return of a policy from each start state on the true plant, in f64 throughout.
-pub fn true_returns(problem: &Problem, plant: PlantKind, policy: &FuzzyPolicy, starts: &StartStates) -> Vec<f64> {
+/// The return from each start state on the true plant of whoever chooses the actions, in f64 throughout.
+pub fn true_returns(
+    problem: &Problem,
+    plant: PlantKind,
+    act: impl Fn(&[f64]) -> Vec<f64> + Sync,
+    starts: &StartStates,
+) -> Vec<f64> {
     let discount = problem.discount();
     (0..starts.len())
         .into_par_iter()
@@ -18,7 +23,7 @@ pub fn true_returns(problem: &Problem, plant: PlantKind, policy: &FuzzyPolicy, s
             let mut state = starts.row(index);
             let (mut sum, mut weight) = (0.0, 1.0);
             for _ in 0..problem.horizon {
-                let action = policy.act(&state);
+                let action = act(&state);
                 sum += weight * plant.step(&mut state, &action).reward;
                 weight *= discount;
             }
@@ -31,10 +36,10 @@ pub fn true_returns(problem: &Problem, plant: PlantKind, policy: &FuzzyPolicy, s
 pub fn world_returns(
     problem: &Problem,
     world: &dyn World,
-    policy: &FuzzyPolicy,
+    policy: &dyn Policy,
     starts: &StartStates,
     numerics: Numerics,
 ) -> Vec<f64> {
     let fitness = FitnessFunction::new(world, starts, problem.horizon, problem.discount(), numerics);
-    fitness.returns(&FuzzyKernel::new(policy), &mut fitness.workspace()).to_vec()
+    fitness.returns(policy, &mut fitness.workspace()).to_vec()
 }

@@ -367,7 +367,14 @@ mod tests {
             actions: vec![ActionVariable { name: "torque".into(), unit: String::new(), limits: [-1.0, 1.0] }],
             data: DataSettings { samples: 600, episode_length: 10 },
             world: WorldSettings { layers: Depth::Auto, neurons: 5, trainer, epochs, restarts: 2 },
-            policy: PolicySettings { rules: 2, mirrored: false, alpha: [0.0, 20.0] },
+            policy: PolicySettings {
+                rules: 2,
+                grow: false,
+                most_rules: 8,
+                rules_tolerance: 0.01,
+                mirrored: false,
+                alpha: [0.0, 20.0],
+            },
             search: SearchSettings {
                 particles: 2,
                 iterations: 1,

@@ -1,0 +1,174 @@
+//! What a run's policy is compared with: NFQ on the same log, and plans of PSO-P on the same world.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::directory::{NFQ, NFQ_CHECKPOINT, NFQ_ROWS, RunDirectory, SUMMARY, WORLD, remove};
+use super::stages::mean;
+use super::summary::{Ceiling, Summary};
+use crate::baseline::nfq::{Nfq, NfqRecord, NfqSettings, NfqState, QPolicy, QPolicyKernel};
+use crate::baseline::pso_p::{PlanSettings, plan_returns};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::policy::FuzzyKernel;
+use crate::progress::{Progress, Stage};
+use crate::rollout::StartStates;
+use crate::search::{self, SearchOptions};
+use crate::world::NetworkWorld;
+
+/// Start states of the evaluation that plans are searched from.
+const CEILING_STARTS: usize = 100;
+
+/// The least time between two checkpoints of NFQ.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(3);
+
+/// What `nfq.json` holds: how NFQ did on a run's log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NfqResult {
+    /// How it ran.
+    pub settings: NfqSettings,
+    /// The iteration whose policy did best on the world model.
+    pub best_iteration: usize,
+    /// The policy's mean return on the world model, from the start states of the evaluation.
+    pub model_return: f64,
+    /// The policy's mean return on the true plant, from the same start states; null without a plant.
+    pub true_return: Option<f64>,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// The digest of the world model that chose the iteration.
+    pub world_sha256: String,
+    /// The policy.
+    pub policy: QPolicy,
+}
+
+/// What a checkpoint of NFQ holds.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NfqCheckpoint {
+    settings: NfqSettings,
+    world_sha256: String,
+    seconds: f64,
+    state: NfqState,
+}
+
+impl RunDirectory {
+    /// Runs NFQ on the log, scored on the world model. If it was interrupted with the same settings, it goes on.
+    pub fn nfq(&self, settings: &NfqSettings, progress: &dyn Progress) -> Result<NfqResult> {
+        let began = Instant::now();
+        let problem = self.problem()?;
+        let transitions = self.transitions(&problem)?;
+        let world = NetworkWorld::new(&self.world(&problem)?)?;
+        let world_sha256 = files::sha256(&self.file(WORLD))?;
+        let numerics = SearchOptions::of(&problem, true).numerics;
+        let mut nfq = Nfq::new(&problem, &transitions, &world, settings.clone(), numerics)?;
+        let mut earlier_seconds = 0.0;
+        let path = self.file(NFQ_CHECKPOINT);
+        if path.exists() {
+            // A checkpoint that is broken or of other settings is no loss: the work begins anew.
+            if let Ok(checkpoint) = files::read_json::<NfqCheckpoint>(&path)
+                && (&checkpoint.settings, &checkpoint.world_sha256) == (settings, &world_sha256)
+                && nfq.restore(checkpoint.state).is_ok()
+            {
+                earlier_seconds = checkpoint.seconds;
+            }
+        }
+        progress.begin(Stage::Nfq, settings.iterations as u64);
+        let elapsed = || earlier_seconds + began.elapsed().as_secs_f64();
+        let save = |nfq: &Nfq<'_>| {
+            let (settings, world_sha256) = (settings.clone(), world_sha256.clone());
+            let checkpoint = NfqCheckpoint { settings, world_sha256, seconds: elapsed(), state: nfq.state().clone() };
+            files::write_json(&path, &checkpoint)
+        };
+        let mut due = Instant::now() + CHECKPOINT_EVERY;
+        while !nfq.is_finished() {
+            if progress.stop_requested() {
+                save(&nfq)?;
+                return Err(Error::Stopped { stage: "NFQ" });
+            }
+            let record = nfq.step();
+            progress.update(Stage::Nfq, record.iteration as u64, &format_args!("best {:.3}", record.best));
+            if Instant::now() >= due {
+                save(&nfq)?;
+                due = Instant::now() + CHECKPOINT_EVERY;
+            }
+        }
+        progress.end(Stage::Nfq);
+
+        let policy = nfq.best();
+        let history = &nfq.state().history;
+        let best = history.last().map_or(f64::NEG_INFINITY, |record| record.best);
+        let starts = StartStates::for_evaluation(&problem);
+        let kernel = QPolicyKernel::new(&policy);
+        let model_return = mean(&search::world_returns(&problem, &world, &kernel, &starts, numerics));
+        let act = |state: &[f64]| policy.act(state);
+        let true_return = problem.plant.map(|plant| mean(&search::true_returns(&problem, plant, act, &starts)));
+        let best_iteration = history.iter().find(|record| record.model_return == best).map_or(0, |best| best.iteration);
+        let result = NfqResult {
+            settings: settings.clone(),
+            best_iteration,
+            model_return,
+            true_return,
+            seconds: elapsed(),
+            world_sha256: world_sha256.clone(),
+            policy,
+        };
+        let prepared = [self.prepare_nfq_rows(history)?, files::prepare_json(&self.file(NFQ), &result)?];
+        prepared.into_iter().try_for_each(files::Prepared::commit)?;
+        remove(&path)?;
+        Ok(result)
+    }
+
+    /// The result of NFQ, if it belongs to this problem and its world.
+    pub fn nfq_result(&self) -> Result<NfqResult> {
+        let problem = self.problem()?;
+        let path = self.expect(NFQ, "fpsrl nfq")?;
+        let result: NfqResult = files::read_json(&path)?;
+        let hint = "run `fpsrl nfq` again".to_owned();
+        if let Some(problem) = result.policy.fault(problem.states.len(), problem.actions.len()) {
+            return Err(Error::Malformed { path, line: None, column: None, problem, hint });
+        }
+        if result.world_sha256 != files::sha256(&self.file(WORLD))? {
+            let problem = "it was chosen on another world model".into();
+            return Err(Error::Mismatch { path, other: self.file(WORLD), problem, hint });
+        }
+        Ok(result)
+    }
+
+    fn prepare_nfq_rows(&self, history: &[NfqRecord]) -> Result<files::Prepared> {
+        files::prepare(&self.file(NFQ_ROWS), |file| {
+            writeln!(file, "iteration,error,model_return,best")?;
+            for NfqRecord { iteration, error, model_return, best } in history {
+                writeln!(file, "{iteration},{error:?},{model_return:?},{best:?}")?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Searches the best plans on the world model from some of the evaluation's start states, once from nothing and once
+    /// from what the policy does: how much more a policy could reach.
+    pub fn ceiling(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
+        let began = Instant::now();
+        let problem = self.problem()?;
+        let world = NetworkWorld::new(&self.world(&problem)?)?;
+        let kernel = FuzzyKernel::new(&self.policy(&problem)?);
+        let starts = StartStates::for_evaluation(&problem).first(CEILING_STARTS);
+        let numerics = options.numerics;
+        let own = search::world_returns(&problem, &world, &kernel, &starts, numerics);
+        let settings = PlanSettings::default();
+        let unaided = plan_returns(&problem, &world, &starts, None, settings, numerics, progress)?;
+        let aided = plan_returns(&problem, &world, &starts, Some(&kernel), settings, numerics, progress)?;
+        let best: Vec<f64> = unaided.iter().zip(&aided).map(|(a, b)| a.max(*b)).collect();
+        let mut summary = self.summary()?;
+        summary.ceiling = Some(Ceiling {
+            ceiling: mean(&best),
+            unaided: mean(&unaided),
+            policy: mean(&own),
+            start_states: starts.len(),
+        });
+        summary.seconds.set("ceiling", began.elapsed().as_secs_f64());
+        files::write_json(&self.file(SUMMARY), &summary)?;
+        Ok(summary)
+    }
+}
