@@ -22,6 +22,9 @@ pub const WIDEST: usize = 256;
 /// Neurons that are computed together.
 const TILE: usize = 5;
 
+/// Inputs of most layers: what ten neurons hand to the next ten.
+const USUAL_INPUTS: usize = 10;
+
 /// A group of lanes: one vector or two.
 pub(super) type Group<S, const VECTORS: usize> = [<S as Simd>::f32s; VECTORS];
 
@@ -185,16 +188,17 @@ fn sum_tile<S: Simd, A: Arithmetic, const N: usize, const VECTORS: usize>(
             *sum = A::mul_add::<S>(weight, *sum, bias);
         }
     }
-    // Three inputs in a turn of the loop, which would else spend a seventh of its instructions on counting.
-    let (threes, rest) = rest.as_chunks::<3>();
-    let (weights_of_threes, weights) = weights.split_at(weights.len().min(3 * threes.len()));
-    for (inputs, columns) in threes.iter().zip(weights_of_threes.as_chunks::<3>().0) {
-        for (input, column) in inputs.iter().zip(columns) {
+    // The usual number of inputs is known to the compiler, which then needs no loop.
+    if let (Ok(rest), Ok(weights)) =
+        (<&[_; USUAL_INPUTS - 1]>::try_from(rest), <&[_; USUAL_INPUTS - 1]>::try_from(weights))
+    {
+        for (input, column) in rest.iter().zip(weights) {
             add_input::<S, A, N, VECTORS>(simd, &mut sums, input, column);
         }
-    }
-    for (input, column) in rest.iter().zip(weights) {
-        add_input::<S, A, N, VECTORS>(simd, &mut sums, input, column);
+    } else {
+        for (input, column) in rest.iter().zip(weights) {
+            add_input::<S, A, N, VECTORS>(simd, &mut sums, input, column);
+        }
     }
     Some(sums)
 }

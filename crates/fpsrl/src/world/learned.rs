@@ -126,7 +126,7 @@ impl NetworkWorld {
 #[inline(always)]
 fn relative<S: Simd, const VECTORS: usize>(mut group: Group<S, VECTORS>, origin: f32) -> Group<S, VECTORS> {
     for vector in &mut group {
-        *vector = *vector - origin;
+        *vector -= origin;
     }
     group
 }
