@@ -1,16 +1,25 @@
 //! The fuzzy policy on lanes: equations 2 and 4 in f32, many states at once.
+//!
+//! A group of lanes is two vectors wide, so that a number of a rule that is loaded serves both. Four state variables at a
+//! time are held in registers while all rules look at them.
 
 use super::fuzzy::MOST_RULES;
 use super::{FuzzyPolicy, Policy};
 use crate::rollout::{Columns, Lanes};
-use crate::simd::functions::{exp, tanh};
+use crate::simd::functions::{exp2_at_most_one, tanh};
 use crate::simd::{Arithmetic, Numerics, dispatch_numerics};
 use fearless_simd::{Simd, SimdBase};
 
+/// As many rules as policies usually have at most.
+const FEW_RULES: usize = 8;
+
+/// State variables that are held in registers together.
+const BLOCK: usize = 4;
+
 /// A fuzzy policy with its numbers laid out for lanes.
 ///
-/// Each rule becomes, for every state variable, its centre and 1 / (σ √2), so that the logarithm of its
-/// membership is -Σ ((s - c) / (σ √2))².
+/// Each rule becomes, for every state variable, k = √(log₂ e / 2) / σ and -c k, so that its membership is two to the power
+/// of -Σ (k s - c k)².
 #[derive(Clone, Debug, Default)]
 pub struct FuzzyKernel {
     state_count: usize,
@@ -19,8 +28,9 @@ pub struct FuzzyKernel {
 
 #[derive(Clone, Debug, Default)]
 struct KernelAction {
-    /// Centre and inverse width of each variable, rule by rule.
-    premises: Vec<[f32; 2]>,
+    /// k and -c k of the variables of a block, for each rule; then of the next block. Where there is no variable, both
+    /// are 0.
+    premises: Vec<[[f32; 2]; BLOCK]>,
     /// α times the output of each rule.
     outputs: Vec<f32>,
     middle: f32,
@@ -41,16 +51,21 @@ impl FuzzyKernel {
         self.actions.resize_with(policy.actions.len(), KernelAction::default);
         for (to, from) in self.actions.iter_mut().zip(&policy.actions) {
             to.premises.clear();
-            to.outputs.clear();
-            for rule in &from.rules {
-                to.premises.extend(
-                    rule.centre
-                        .iter()
-                        .zip(&rule.width)
-                        .map(|(centre, width)| [*centre as f32, (std::f64::consts::FRAC_1_SQRT_2 / width) as f32]),
-                );
-                to.outputs.push((from.alpha * rule.output) as f32);
+            for first in (0..self.state_count).step_by(BLOCK) {
+                to.premises.extend(from.rules.iter().map(|rule| {
+                    std::array::from_fn(|variable| {
+                        match (rule.centre.get(first + variable), rule.width.get(first + variable)) {
+                            (Some(centre), Some(width)) => {
+                                let scale = (0.5 * std::f64::consts::LOG2_E).sqrt() / width;
+                                [scale as f32, (-centre * scale) as f32]
+                            }
+                            _ => [0.0; 2],
+                        }
+                    })
+                }));
             }
+            to.outputs.clear();
+            to.outputs.extend(from.rules.iter().map(|rule| (from.alpha * rule.output) as f32));
             to.middle = (0.5 * (from.limits[0] + from.limits[1])) as f32;
             to.half_range = (0.5 * (from.limits[1] - from.limits[0])) as f32;
         }
@@ -60,43 +75,82 @@ impl FuzzyKernel {
 impl Policy for FuzzyKernel {
     fn act(&self, lanes: &mut Lanes, numerics: Numerics) {
         let columns = lanes.columns();
-        dispatch_numerics!(numerics, simd, Chosen => act::<_, Chosen>(simd, self, columns));
+        // Room for the usual few rules is cleared in no time; for the most that there may be only where it is needed.
+        if self.actions.iter().all(|action| action.outputs.len() <= FEW_RULES) {
+            dispatch_numerics!(numerics, simd, Chosen => act::<_, Chosen, FEW_RULES>(simd, self, columns));
+        } else {
+            dispatch_numerics!(numerics, simd, Chosen => act::<_, Chosen, MOST_RULES>(simd, self, columns));
+        }
     }
 }
 
 #[inline(always)]
-fn act<S: Simd, A: Arithmetic>(simd: S, kernel: &FuzzyKernel, columns: Columns<'_>) {
-    let stride = columns.stride;
-    let states = &columns.states[..kernel.state_count * stride];
-    let mut logs = [S::f32s::splat(simd, 0.0); MOST_RULES];
-    for (action, to) in kernel.actions.iter().zip(columns.actions.chunks_exact_mut(stride)) {
-        let logs = &mut logs[..action.outputs.len()];
-        for lane in (0..columns.live).step_by(S::f32s::LEN) {
-            // The floor keeps the logarithms finite for states so far away that their squares are not.
-            let floor = S::f32s::splat(simd, -1e37);
-            let mut largest = floor;
-            for (log, premise) in logs.iter_mut().zip(action.premises.chunks_exact(kernel.state_count)) {
-                let mut sum = S::f32s::splat(simd, 0.0);
-                for (column, &[centre, inverse_width]) in states.chunks_exact(stride).zip(premise) {
-                    let distance =
-                        (S::f32s::from_slice(simd, &column[lane..lane + S::f32s::LEN]) - centre) * inverse_width;
-                    sum = A::mul_add::<S>(-distance, distance, sum);
+fn act<S: Simd, A: Arithmetic, const CAPACITY: usize>(simd: S, kernel: &FuzzyKernel, columns: Columns<'_>) {
+    let Columns { live, stride, states, actions, .. } = columns;
+    let states = &states[..kernel.state_count * stride];
+    let mut distances = [[splat(simd, 0.0); 2]; CAPACITY];
+    for (action, to) in kernel.actions.iter().zip(actions.chunks_exact_mut(stride)) {
+        let rules = action.outputs.len();
+        let distances = &mut distances[..rules];
+        for lane in (0..live).step_by(2 * S::f32s::LEN) {
+            let (mut columns, mut premises) = (states, &action.premises[..]);
+            let mut first = true;
+            while !premises.is_empty() {
+                let mut block = [[splat(simd, 0.0); 2]; BLOCK];
+                for pair in &mut block {
+                    let Some((column, others)) = columns.split_at_checked(stride) else { break };
+                    *pair = load(simd, column, lane);
+                    columns = others;
                 }
-                *log = sum.max(floor);
-                largest = largest.max(*log);
+                let (these, others) = premises.split_at(rules);
+                premises = others;
+                for (distance, premise) in distances.iter_mut().zip(these) {
+                    let mut sum = if first { [splat(simd, 0.0); 2] } else { *distance };
+                    for (state, &[scale, shift]) in block.iter().zip(premise) {
+                        let (scale, shift) = (splat(simd, scale), splat(simd, shift));
+                        for half in 0..2 {
+                            let difference = A::mul_add::<S>(state[half], scale, shift);
+                            sum[half] = A::mul_add::<S>(difference, difference, sum[half]);
+                        }
+                    }
+                    *distance = sum;
+                }
+                first = false;
             }
-            let mut weighted = S::f32s::splat(simd, 0.0);
-            let mut total = S::f32s::splat(simd, 0.0);
-            for (log, &output) in logs.iter().zip(&action.outputs) {
-                let membership = exp::<S, A>(simd, *log - largest);
-                weighted = A::mul_add::<S>(membership, S::f32s::splat(simd, output), weighted);
-                total += membership;
+            // The limit keeps differences from it defined for states so far away that their squares are not finite.
+            let mut nearest = [splat(simd, 1e37); 2];
+            for distance in distances.iter() {
+                nearest = [nearest[0].min(distance[0]), nearest[1].min(distance[1])];
             }
-            let unit = tanh::<S, A>(simd, weighted / total);
-            A::mul_add::<S>(unit, S::f32s::splat(simd, action.half_range), S::f32s::splat(simd, action.middle))
-                .store_slice(&mut to[lane..lane + S::f32s::LEN]);
+            let mut weighted = [splat(simd, 0.0); 2];
+            let mut total = [splat(simd, 0.0); 2];
+            for (distance, &output) in distances.iter().zip(&action.outputs) {
+                for half in 0..2 {
+                    let membership = exp2_at_most_one::<S, A>(simd, nearest[half] - distance[half]);
+                    weighted[half] = A::mul_add::<S>(membership, splat(simd, output), weighted[half]);
+                    total[half] += membership;
+                }
+            }
+            let (first, second) = to[lane..lane + 2 * S::f32s::LEN].split_at_mut(S::f32s::LEN);
+            for (half, to) in [first, second].into_iter().enumerate() {
+                let unit = tanh::<S, A>(simd, weighted[half] / total[half]);
+                A::mul_add::<S>(unit, splat(simd, action.half_range), splat(simd, action.middle)).store_slice(to);
+            }
         }
     }
+}
+
+/// A number in every lane.
+#[inline(always)]
+fn splat<S: Simd>(simd: S, number: f32) -> S::f32s {
+    S::f32s::splat(simd, number)
+}
+
+/// Two vectors of a column.
+#[inline(always)]
+fn load<S: Simd>(simd: S, column: &[f32], lane: usize) -> [S::f32s; 2] {
+    let (first, second) = column[lane..lane + 2 * S::f32s::LEN].split_at(S::f32s::LEN);
+    [S::f32s::from_slice(simd, first), S::f32s::from_slice(simd, second)]
 }
 
 #[cfg(test)]

@@ -1,14 +1,19 @@
 //! A network on lanes: the forward pass in f32, many inputs at once.
 //!
-//! A group of lanes is two vectors wide. Each layer is computed in tiles of up to five neurons: ten sums stay in
-//! registers, every weight that is loaded serves two multiplications, every input five. The arctangents of the layer follow
-//! in a loop of their own, which leaves the registers to their coefficients. What one layer hands to the next lies in a
-//! few kilobytes on the stack.
+//! A group of lanes is two vectors wide, or one where few lanes are left. Each layer is computed in tiles of up to five
+//! neurons: ten sums stay in registers, every weight that is loaded serves two multiplications, every input five. The
+//! sums go through the first half of the arctangent while they are there; the second halves of the layer follow in a loop of
+//! their own, which leaves the registers to their coefficients. What one layer hands to the next lies in a few kilobytes
+//! on the stack.
+//!
+//! All scales are part of the weights: those of the data, and those of the arctangent
+//! ([`crate::simd::functions::begin_scaled_atan`]). Only the centres of the inputs are not, because a centre far from zero
+//! would cancel against the bias at the cost of digits; whoever holds several networks subtracts them once for all.
 
 use super::network::{Layer, Network};
 use crate::data::scaling::Scale;
 use crate::simd::Arithmetic;
-use crate::simd::functions::atan;
+use crate::simd::functions::{ATAN_INPUT_SCALE, ATAN_OUTPUT_SCALE, begin_scaled_atan, end_scaled_atan};
 use fearless_simd::{Simd, SimdBase};
 
 /// The widest layer, inputs included, that a kernel can hold.
@@ -17,17 +22,17 @@ pub const WIDEST: usize = 256;
 /// Neurons that are computed together.
 const TILE: usize = 5;
 
-/// Two vectors of lanes.
-pub(super) type Pair<S> = [<S as Simd>::f32s; 2];
+/// Inputs of most layers: what ten neurons hand to the next ten.
+const USUAL_INPUTS: usize = 10;
+
+/// A group of lanes: one vector or two.
+pub(super) type Group<S, const VECTORS: usize> = [<S as Simd>::f32s; VECTORS];
 
 /// A network laid out for lanes, with its scaling of inputs and output.
 #[derive(Clone, Debug)]
 pub(super) struct NetworkKernel {
-    /// Centre and inverse spread of each input.
-    scales: Vec<[f32; 2]>,
-    layers: Vec<KernelLayer>,
-    output_centre: f32,
-    output_spread: f32,
+    hidden: Vec<KernelLayer>,
+    output: KernelLayer,
 }
 
 #[derive(Clone, Debug)]
@@ -41,46 +46,56 @@ struct KernelLayer {
 }
 
 impl NetworkKernel {
-    /// Lays a network out.
-    pub(super) fn new(network: &Network, inputs: &[Scale], output: &Scale) -> Self {
-        Self {
-            scales: inputs.iter().map(|scale| [scale.centre as f32, (1.0 / scale.spread) as f32]).collect(),
-            layers: network.layers.iter().map(KernelLayer::new).collect(),
-            output_centre: output.centre as f32,
-            output_spread: output.spread as f32,
+    /// Lays a network out. Its inputs will be given relative to `origin`.
+    pub(super) fn new(network: &Network, inputs: &[Scale], output: &Scale, origin: &[f64]) -> Self {
+        let mut layers = network.layers.clone();
+        if let Some(first) = layers.first_mut() {
+            for (bias, weights) in first.biases.iter_mut().zip(first.weights.chunks_exact_mut(first.inputs.max(1))) {
+                for ((weight, scale), origin) in weights.iter_mut().zip(inputs).zip(origin) {
+                    *weight /= scale.spread;
+                    *bias += *weight * (origin - scale.centre);
+                }
+            }
         }
+        let last = layers.len() - 1;
+        for (index, layer) in layers.iter_mut().enumerate() {
+            let from = if index > 0 { ATAN_OUTPUT_SCALE } else { 1.0 };
+            let to = if index < last { f64::from(ATAN_INPUT_SCALE) } else { output.spread };
+            layer.weights.iter_mut().for_each(|weight| *weight *= to / from);
+            layer.biases.iter_mut().for_each(|bias| *bias *= to);
+        }
+        layers[last].biases.iter_mut().for_each(|bias| *bias += output.centre);
+        Self { hidden: layers[..last].iter().map(KernelLayer::new).collect(), output: KernelLayer::new(&layers[last]) }
     }
 
     /// The widest layer, inputs included.
     pub(super) fn width(&self) -> usize {
-        self.layers.iter().map(|layer| layer.inputs.max(layer.outputs)).max().unwrap_or(0)
+        self.hidden.iter().chain([&self.output]).map(|layer| layer.inputs.max(layer.outputs)).max().unwrap_or(0)
     }
 
-    /// The output for a group of lanes. `CAPACITY` must be at least [`NetworkKernel::width`].
+    /// The output for a group of lanes, whose inputs are relative to the origin. `CAPACITY` must be at least
+    /// [`NetworkKernel::width`].
     #[inline(always)]
-    pub(super) fn evaluate<S: Simd, A: Arithmetic, const CAPACITY: usize>(
+    pub(super) fn evaluate<S: Simd, A: Arithmetic, const CAPACITY: usize, const VECTORS: usize>(
         &self,
         simd: S,
-        inputs: &[Pair<S>],
-        buffers: &mut [[Pair<S>; CAPACITY]; 2],
-    ) -> Pair<S> {
+        inputs: &[Group<S, VECTORS>],
+        buffers: &mut [[Group<S, VECTORS>; CAPACITY]; 2],
+    ) -> Group<S, VECTORS> {
         let [from, to] = buffers;
         let (mut from, mut to) = (&mut from[..], &mut to[..]);
-        for ((scaled, input), &[centre, inverse_spread]) in from.iter_mut().zip(inputs).zip(&self.scales) {
-            *scaled = [(input[0] - centre) * inverse_spread, (input[1] - centre) * inverse_spread];
-        }
-        let last = self.layers.len() - 1;
-        for (index, layer) in self.layers.iter().enumerate() {
-            layer.evaluate::<S, A>(simd, from, to);
-            if index < last {
-                for sum in to[..layer.outputs].as_flattened_mut() {
-                    *sum = atan::<S, A>(simd, *sum);
+        let mut inputs = inputs;
+        for layer in &self.hidden {
+            layer.evaluate::<S, A, VECTORS>(simd, inputs, to);
+            for quotients in &mut to[..layer.outputs] {
+                for quotient in quotients {
+                    *quotient = end_scaled_atan::<S, A>(simd, *quotient);
                 }
             }
             (from, to) = (to, from);
+            inputs = from;
         }
-        let (spread, centre) = (S::f32s::splat(simd, self.output_spread), S::f32s::splat(simd, self.output_centre));
-        [A::mul_add::<S>(from[0][0], spread, centre), A::mul_add::<S>(from[0][1], spread, centre)]
+        self.output.evaluate_output::<S, A, VECTORS>(simd, inputs)
     }
 }
 
@@ -101,8 +116,14 @@ impl KernelLayer {
         Self { inputs: layer.inputs, outputs: layer.outputs, tiles, numbers }
     }
 
+    /// The sums of a hidden layer, gone through the first half of the arctangent.
     #[inline(always)]
-    fn evaluate<S: Simd, A: Arithmetic>(&self, simd: S, from: &[Pair<S>], to: &mut [Pair<S>]) {
+    fn evaluate<S: Simd, A: Arithmetic, const VECTORS: usize>(
+        &self,
+        simd: S,
+        from: &[Group<S, VECTORS>],
+        to: &mut [Group<S, VECTORS>],
+    ) {
         let from = &from[..self.inputs];
         let mut numbers = &self.numbers[..];
         let mut to = to;
@@ -110,62 +131,90 @@ impl KernelLayer {
             let (these, later) = numbers.split_at(tile * (self.inputs + 1));
             let (outputs, after) = to.split_at_mut(tile);
             match tile {
-                1 => evaluate_tile::<S, A, 1>(simd, these, from, outputs),
-                2 => evaluate_tile::<S, A, 2>(simd, these, from, outputs),
-                3 => evaluate_tile::<S, A, 3>(simd, these, from, outputs),
-                4 => evaluate_tile::<S, A, 4>(simd, these, from, outputs),
-                _ => evaluate_tile::<S, A, TILE>(simd, these, from, outputs),
+                1 => begin_tile::<S, A, 1, VECTORS>(simd, these, from, outputs),
+                2 => begin_tile::<S, A, 2, VECTORS>(simd, these, from, outputs),
+                3 => begin_tile::<S, A, 3, VECTORS>(simd, these, from, outputs),
+                4 => begin_tile::<S, A, 4, VECTORS>(simd, these, from, outputs),
+                _ => begin_tile::<S, A, TILE, VECTORS>(simd, these, from, outputs),
             }
             numbers = later;
             to = after;
         }
     }
+
+    /// The sum of an output layer, which has one neuron.
+    #[inline(always)]
+    fn evaluate_output<S: Simd, A: Arithmetic, const VECTORS: usize>(
+        &self,
+        simd: S,
+        from: &[Group<S, VECTORS>],
+    ) -> Group<S, VECTORS> {
+        match sum_tile::<S, A, 1, VECTORS>(simd, &self.numbers, &from[..self.inputs]) {
+            Some([sum]) => sum,
+            None => [S::f32s::splat(simd, 0.0); VECTORS],
+        }
+    }
 }
 
 #[inline(always)]
-fn evaluate_tile<S: Simd, A: Arithmetic, const N: usize>(
+fn begin_tile<S: Simd, A: Arithmetic, const N: usize, const VECTORS: usize>(
     simd: S,
     numbers: &[f32],
-    from: &[Pair<S>],
-    to: &mut [Pair<S>],
+    from: &[Group<S, VECTORS>],
+    to: &mut [Group<S, VECTORS>],
 ) {
-    // The shapes are right by construction; a tile of another shape would be left alone.
-    let ([biases, weights @ ..], []) = numbers.as_chunks::<N>() else { return };
-    let (Some((first, rest)), Some((first_weights, weights))) = (from.split_first(), weights.split_first()) else {
-        return;
-    };
+    let Some(sums) = sum_tile::<S, A, N, VECTORS>(simd, numbers, from) else { return };
+    for (output, sum) in to.iter_mut().zip(sums) {
+        for (output, sum) in output.iter_mut().zip(sum) {
+            *output = begin_scaled_atan(simd, sum);
+        }
+    }
+}
+
+/// Bias and weighted inputs of `N` neurons. The shapes are right by construction; there is nothing for another shape.
+#[inline(always)]
+fn sum_tile<S: Simd, A: Arithmetic, const N: usize, const VECTORS: usize>(
+    simd: S,
+    numbers: &[f32],
+    from: &[Group<S, VECTORS>],
+) -> Option<[Group<S, VECTORS>; N]> {
+    let ([biases, first_weights, weights @ ..], []) = numbers.as_chunks::<N>() else { return None };
+    let (first, rest) = from.split_first()?;
     // With the first input outside of the loop, the sums never pass through memory as plain numbers.
     let mut sums = [*first; N];
     for ((sum, &weight), &bias) in sums.iter_mut().zip(first_weights).zip(biases) {
         let (weight, bias) = (S::f32s::splat(simd, weight), S::f32s::splat(simd, bias));
-        *sum = [A::mul_add::<S>(weight, sum[0], bias), A::mul_add::<S>(weight, sum[1], bias)];
-    }
-    // Three inputs in a turn of the loop, which would else spend a seventh of its instructions on counting.
-    let (threes, rest) = rest.as_chunks::<3>();
-    let (weights_of_threes, weights) = weights.split_at(weights.len().min(3 * threes.len()));
-    for (inputs, columns) in threes.iter().zip(weights_of_threes.as_chunks::<3>().0) {
-        for (input, column) in inputs.iter().zip(columns) {
-            add_input::<S, A, N>(simd, &mut sums, input, column);
+        for sum in sum {
+            *sum = A::mul_add::<S>(weight, *sum, bias);
         }
     }
-    for (input, column) in rest.iter().zip(weights) {
-        add_input::<S, A, N>(simd, &mut sums, input, column);
+    // The usual number of inputs is known to the compiler, which then needs no loop.
+    if let (Ok(rest), Ok(weights)) =
+        (<&[_; USUAL_INPUTS - 1]>::try_from(rest), <&[_; USUAL_INPUTS - 1]>::try_from(weights))
+    {
+        for (input, column) in rest.iter().zip(weights) {
+            add_input::<S, A, N, VECTORS>(simd, &mut sums, input, column);
+        }
+    } else {
+        for (input, column) in rest.iter().zip(weights) {
+            add_input::<S, A, N, VECTORS>(simd, &mut sums, input, column);
+        }
     }
-    for (output, sum) in to.iter_mut().zip(sums) {
-        *output = sum;
-    }
+    Some(sums)
 }
 
 #[inline(always)]
-fn add_input<S: Simd, A: Arithmetic, const N: usize>(
+fn add_input<S: Simd, A: Arithmetic, const N: usize, const VECTORS: usize>(
     simd: S,
-    sums: &mut [Pair<S>; N],
-    input: &Pair<S>,
+    sums: &mut [Group<S, VECTORS>; N],
+    input: &Group<S, VECTORS>,
     column: &[f32; N],
 ) {
     for (sum, &weight) in sums.iter_mut().zip(column) {
         let weight = S::f32s::splat(simd, weight);
-        *sum = [A::mul_add::<S>(weight, input[0], sum[0]), A::mul_add::<S>(weight, input[1], sum[1])];
+        for (sum, &input) in sum.iter_mut().zip(input) {
+            *sum = A::mul_add::<S>(weight, input, *sum);
+        }
     }
 }
 
@@ -193,20 +242,24 @@ mod tests {
     }
 
     #[inline(always)]
-    fn run<S: Simd, A: Arithmetic>(simd: S, kernel: &NetworkKernel, rows: &[Vec<f32>]) -> Vec<f32> {
-        let mut buffers = [[[S::f32s::splat(simd, 0.0); 2]; WIDEST]; 2];
+    fn run<S: Simd, A: Arithmetic, const VECTORS: usize>(
+        simd: S,
+        kernel: &NetworkKernel,
+        rows: &[Vec<f32>],
+    ) -> Vec<f32> {
+        let mut buffers = [[[S::f32s::splat(simd, 0.0); VECTORS]; WIDEST]; 2];
         let mut outputs = Vec::new();
-        for group in rows.chunks(2 * S::f32s::LEN) {
-            let inputs: Vec<Pair<S>> = (0..group[0].len())
+        for group in rows.chunks(VECTORS * S::f32s::LEN) {
+            let inputs: Vec<Group<S, VECTORS>> = (0..group[0].len())
                 .map(|input| {
-                    [0, 1].map(|half| {
+                    std::array::from_fn(|vector| {
                         S::f32s::from_fn(simd, |lane| {
-                            group.get(half * S::f32s::LEN + lane).map_or(0.0, |row| row[input])
+                            group.get(vector * S::f32s::LEN + lane).map_or(0.0, |row| row[input])
                         })
                     })
                 })
                 .collect();
-            let output = kernel.evaluate::<S, A, WIDEST>(simd, &inputs, &mut buffers);
+            let output = kernel.evaluate::<S, A, WIDEST, VECTORS>(simd, &inputs, &mut buffers);
             let flat: Vec<f32> = output.iter().flat_map(|vector| vector.as_slice().to_vec()).collect();
             outputs.extend_from_slice(&flat[..group.len()]);
         }
@@ -230,19 +283,24 @@ mod tests {
             let scales: Vec<Scale> =
                 (0..sizes[0]).map(|input| Scale { centre: 0.5 - input as f64, spread: 1.0 + input as f64 }).collect();
             let output = Scale { centre: -0.25, spread: 3.0 };
-            let kernel = NetworkKernel::new(&network, &scales, &output);
+            let origin: Vec<f64> = (0..sizes[0]).map(|input| 0.25 * input as f64 - 0.5).collect();
+            let kernel = NetworkKernel::new(&network, &scales, &output, &origin);
             let rows: Vec<Vec<f32>> = (0..77)
                 .map(|row| {
                     (0..sizes[0]).map(|input| (6.0 * stream.uniform(0, row, input as u32) - 3.0) as f32).collect()
                 })
                 .collect();
             for numerics in [Mode::Fast, Mode::Reproducible].into_iter().flat_map(Numerics::every) {
-                let outputs = dispatch_numerics!(numerics, simd, Chosen => run::<_, Chosen>(simd, &kernel, &rows));
+                let outputs = dispatch_numerics!(numerics, simd, Chosen => run::<_, Chosen, 2>(simd, &kernel, &rows));
+                let one_by_one =
+                    dispatch_numerics!(numerics, simd, Chosen => run::<_, Chosen, 1>(simd, &kernel, &rows));
+                assert_eq!(outputs, one_by_one, "a lane's number depends on the size of its group");
                 for (row, got) in rows.iter().zip(&outputs) {
                     let scaled: Vec<f64> = row
                         .iter()
+                        .zip(&origin)
                         .zip(&scales)
-                        .map(|(&value, scale)| (f64::from(value) - scale.centre) / scale.spread)
+                        .map(|((&value, origin), scale)| (f64::from(value) + origin - scale.centre) / scale.spread)
                         .collect();
                     let expected = network.evaluate(&scaled) * output.spread + output.centre;
                     let error = (f64::from(*got) - expected).abs();

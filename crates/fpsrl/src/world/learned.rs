@@ -3,7 +3,7 @@
 //! Section 5 of the paper: s' = s + g̃(s, a), an angle taken modulo 2π, and r = r̃(s, a, s').
 
 use super::World;
-use super::kernel::{NetworkKernel, Pair, WIDEST};
+use super::kernel::{Group, NetworkKernel, WIDEST};
 use super::model::WorldModel;
 use crate::error::{Error, Result};
 use crate::rollout::{Columns, Lanes};
@@ -14,6 +14,8 @@ use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
 #[derive(Clone, Debug)]
 pub struct NetworkWorld {
     action_count: usize,
+    /// What is subtracted from state, action and next state before the networks see them.
+    origin: Vec<f32>,
     variables: Vec<NetworkKernel>,
     angles: Vec<bool>,
     reward: NetworkKernel,
@@ -24,7 +26,12 @@ pub struct NetworkWorld {
 impl NetworkWorld {
     /// Lays a model out. Fails for networks wider than the kernel can hold.
     pub fn new(model: &WorldModel) -> Result<Self> {
-        let kernel = |part: &super::model::VariableModel| NetworkKernel::new(&part.network, &part.inputs, &part.output);
+        // The reward depends on everything, so that its scales have a centre for every input.
+        let origin: Vec<f32> = model.reward.inputs.iter().map(|scale| scale.centre as f32).collect();
+        let exact_origin: Vec<f64> = origin.iter().map(|&centre| f64::from(centre)).collect();
+        let kernel = |part: &super::model::VariableModel| {
+            NetworkKernel::new(&part.network, &part.inputs, &part.output, &exact_origin)
+        };
         let variables: Vec<NetworkKernel> = model.variables.iter().map(kernel).collect();
         let reward = kernel(&model.reward);
         let width = variables.iter().chain([&reward]).map(NetworkKernel::width).max().unwrap_or(0);
@@ -38,6 +45,7 @@ impl NetworkWorld {
         }
         Ok(Self {
             action_count: model.actions.len(),
+            origin,
             angles: model.variables.iter().map(|variable| variable.angle).collect(),
             variables,
             reward,
@@ -47,50 +55,99 @@ impl NetworkWorld {
     }
 
     #[inline(always)]
-    fn advance_all<S: Simd, A: Arithmetic, const CAPACITY: usize>(&self, simd: S, columns: Columns<'_>) {
-        let Columns { live, stride, states, actions, rewards, .. } = columns;
+    fn advance_all<S: Simd, A: Arithmetic, const CAPACITY: usize>(&self, simd: S, mut columns: Columns<'_>) {
         let width = S::f32s::LEN;
-        let zero = [S::f32s::splat(simd, 0.0); 2];
+        let live = columns.live;
+        // Groups of two vectors, unless one does for what is left at the end.
+        let rest = live % (2 * width);
+        let paired = if rest > width { live } else { live - rest };
+        self.advance_groups::<S, A, CAPACITY, 2>(simd, &mut columns, 0, paired);
+        self.advance_groups::<S, A, CAPACITY, 1>(simd, &mut columns, paired, live);
+    }
+
+    /// Advances the lanes from `begin` up to `end`, in groups of so many vectors.
+    #[inline(always)]
+    fn advance_groups<S: Simd, A: Arithmetic, const CAPACITY: usize, const VECTORS: usize>(
+        &self,
+        simd: S,
+        columns: &mut Columns<'_>,
+        begin: usize,
+        end: usize,
+    ) {
+        if begin >= end {
+            return;
+        }
+        let stride = columns.stride;
+        let zero = [S::f32s::splat(simd, 0.0); VECTORS];
         let mut buffers = [[zero; CAPACITY]; 2];
-        // State, action, next state: what the reward depends on; its beginning is what the state depends on.
+        // State, action, next state, all relative to the origin: what the reward depends on; its beginning is what the
+        // state depends on.
         let mut inputs = [zero; CAPACITY];
-        let states = &mut states[..self.variables.len() * stride];
-        let actions = &actions[..self.action_count * stride];
+        let states = &mut columns.states[..self.variables.len() * stride];
+        let actions = &columns.actions[..self.action_count * stride];
         let known = self.variables.len() + self.action_count;
-        for lane in (0..live).step_by(2 * width) {
-            let columns = states.chunks_exact(stride).chain(actions.chunks_exact(stride));
-            for (input, column) in inputs.iter_mut().zip(columns) {
-                let (first, second) = column[lane..lane + 2 * width].split_at(width);
-                *input = [S::f32s::from_slice(simd, first), S::f32s::from_slice(simd, second)];
+        for lane in (begin..end).step_by(VECTORS * S::f32s::LEN) {
+            let given = states.chunks_exact(stride).chain(actions.chunks_exact(stride));
+            for ((input, column), &origin) in inputs.iter_mut().zip(given).zip(&self.origin) {
+                *input = relative::<S, VECTORS>(load::<S, VECTORS>(simd, column, lane), origin);
             }
-            for (variable, kernel) in self.variables.iter().enumerate() {
-                let change = kernel.evaluate::<S, A, CAPACITY>(simd, &inputs[..known], &mut buffers);
-                let mut next = [inputs[variable][0] + change[0], inputs[variable][1] + change[1]];
-                if self.angles[variable] {
-                    next = [wrap::<S, A>(simd, next[0]), wrap::<S, A>(simd, next[1])];
+            for (variable, (kernel, column)) in self.variables.iter().zip(states.chunks_exact_mut(stride)).enumerate() {
+                let change = kernel.evaluate::<S, A, CAPACITY, VECTORS>(simd, &inputs[..known], &mut buffers);
+                let mut next = load::<S, VECTORS>(simd, column, lane);
+                for (next, change) in next.iter_mut().zip(change) {
+                    *next += change;
+                    if self.angles[variable] {
+                        *next = wrap::<S, A>(simd, *next);
+                    }
                 }
-                inputs[known + variable] = next;
+                store::<S, VECTORS>(column, lane, next);
+                inputs[known + variable] = relative::<S, VECTORS>(next, self.origin[known + variable]);
             }
-            let reward =
-                self.reward.evaluate::<S, A, CAPACITY>(simd, &inputs[..known + self.variables.len()], &mut buffers);
-            let next: &[Pair<S>] = &inputs[known..];
-            for (column, next) in states.chunks_exact_mut(stride).zip(next) {
-                let (first, second) = column[lane..lane + 2 * width].split_at_mut(width);
-                next[0].store_slice(first);
-                next[1].store_slice(second);
+            let all = &inputs[..known + self.variables.len()];
+            let mut reward = self.reward.evaluate::<S, A, CAPACITY, VECTORS>(simd, all, &mut buffers);
+            for reward in &mut reward {
+                *reward = self.limit::<S>(simd, *reward);
             }
-            let (first, second) = rewards[lane..lane + 2 * width].split_at_mut(width);
-            self.limit::<S>(simd, reward[0]).store_slice(first);
-            self.limit::<S>(simd, reward[1]).store_slice(second);
+            store::<S, VECTORS>(columns.rewards, lane, reward);
         }
     }
 
     /// Keeps a reward within what the data showed; a state that is no number earns the worst.
     #[inline(always)]
     fn limit<S: Simd>(&self, simd: S, reward: S::f32s) -> S::f32s {
-        let [low, high] = self.reward_limits.map(|limit| S::f32s::splat(simd, limit));
+        let [low, high] = self.reward_limits;
+        let (low, high) = (S::f32s::splat(simd, low), S::f32s::splat(simd, high));
         let reward = reward.simd_gt(low).select(reward, low);
         reward.simd_lt(high).select(reward, high)
+    }
+}
+
+/// A group of lanes less a number. (A loop, because the standard library's `map` would not inline into a kernel.)
+#[inline(always)]
+fn relative<S: Simd, const VECTORS: usize>(mut group: Group<S, VECTORS>, origin: f32) -> Group<S, VECTORS> {
+    for vector in &mut group {
+        *vector -= origin;
+    }
+    group
+}
+
+/// A group of lanes of a column.
+#[inline(always)]
+fn load<S: Simd, const VECTORS: usize>(simd: S, column: &[f32], lane: usize) -> Group<S, VECTORS> {
+    let numbers = &column[lane..lane + VECTORS * S::f32s::LEN];
+    let mut group = [S::f32s::splat(simd, 0.0); VECTORS];
+    for (vector, numbers) in group.iter_mut().zip(numbers.chunks_exact(S::f32s::LEN)) {
+        *vector = S::f32s::from_slice(simd, numbers);
+    }
+    group
+}
+
+/// Writes a group of lanes into a column.
+#[inline(always)]
+fn store<S: Simd, const VECTORS: usize>(column: &mut [f32], lane: usize, group: Group<S, VECTORS>) {
+    let numbers = &mut column[lane..lane + VECTORS * S::f32s::LEN];
+    for (numbers, vector) in numbers.chunks_exact_mut(S::f32s::LEN).zip(group) {
+        vector.store_slice(numbers);
     }
 }
 
