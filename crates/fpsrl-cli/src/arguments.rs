@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use fpsrl::baseline::nfq::NfqSettings;
 use fpsrl::problem::{OrAuto, OrWord, Problem, WrittenProblem};
+use fpsrl::reproduce::{Scale, Settings};
 use fpsrl::search::SearchOptions;
 
 /// Readable fuzzy controllers from logged behaviour.
@@ -65,6 +66,16 @@ Examples:
   fpsrl nfq runs/mountain-car-seed1
   fpsrl nfq runs/mountain-car-seed1 --iterations 1000 --seed 2";
 
+const REPRODUCE_EXAMPLES: &str = "\
+Benchmarks of the paper: mountain-car, cart-pole-balancing, cart-pole-swing-up
+
+Each cell of the tables is made once: after an interruption, or to extend a reproduction, give the same command again.
+
+Examples:
+  fpsrl reproduce mountain-car
+  fpsrl reproduce cart-pole-balancing --sizes 1000,10000 --runs 5
+  fpsrl reproduce mountain-car --scale paper --out reproductions/mountain-car";
+
 const EVALUATE_EXAMPLES: &str = "\
 Examples:
   fpsrl evaluate runs/mountain-car-seed1 --json
@@ -95,6 +106,9 @@ pub enum Verb {
     /// Learn a policy by neural fitted Q iteration from the log of a run directory, for comparison
     #[command(after_help = NFQ_EXAMPLES)]
     Nfq(NfqArguments),
+    /// Reproduce the paper's table of a benchmark, beside the paper's figures
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArguments),
 }
 
 /// A whole run, or the rest of one.
@@ -120,6 +134,40 @@ pub struct EvaluateArguments {
     /// Search the best plans too: how much any policy could reach on the world model
     #[arg(long)]
     pub ceiling: bool,
+}
+
+/// What is to be reproduced.
+#[derive(Debug, Args)]
+pub struct ReproduceArguments {
+    /// A benchmark of the paper
+    #[arg(value_name = "NAME")]
+    pub benchmark: String,
+    /// `quick`: three trainings with the command's defaults; `paper`: ten with the paper's settings
+    #[arg(long, default_value = "quick", value_parser = ["quick", "paper"])]
+    pub scale: String,
+    /// Batch sizes [default: 1000,10000,100000]
+    #[arg(long, value_name = "COUNT,COUNT...", value_delimiter = ',')]
+    pub sizes: Vec<usize>,
+    /// Trainings of each kind, from seed 1 on
+    #[arg(long, value_name = "COUNT")]
+    pub runs: Option<usize>,
+    /// Particles of the swarm
+    #[arg(long, value_name = "COUNT")]
+    pub particles: Option<usize>,
+    /// Iterations of the swarm
+    #[arg(long, value_name = "COUNT")]
+    pub iterations: Option<usize>,
+    /// Start states that each candidate is scored from
+    #[arg(long, value_name = "COUNT")]
+    pub start_states: Option<usize>,
+    /// Iterations of NFQ; 0 leaves it out
+    #[arg(long, value_name = "COUNT")]
+    pub nfq_iterations: Option<usize>,
+    /// The directory that holds the reproduction [default: runs/NAME-SCALE]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub manner: Manner,
 }
 
 /// A run directory to run NFQ in.
@@ -247,6 +295,23 @@ impl Pace {
     pub fn options(&self, problem: &Problem) -> SearchOptions {
         let checkpoint_every = Duration::from_secs_f64(self.checkpoint_every);
         SearchOptions { checkpoint_every, ..SearchOptions::of(problem, !self.no_prune) }
+    }
+}
+
+impl ReproduceArguments {
+    /// The settings, checked as far as they can be before the work begins.
+    pub fn settings(&self) -> fpsrl::Result<Settings> {
+        let scale = if self.scale == "paper" { Scale::Paper } else { Scale::Quick };
+        let default = Settings::new(&self.benchmark, scale)?;
+        Ok(Settings {
+            samples: if self.sizes.is_empty() { default.samples } else { self.sizes.clone() },
+            runs: self.runs.unwrap_or(default.runs),
+            particles: self.particles.unwrap_or(default.particles),
+            iterations: self.iterations.unwrap_or(default.iterations),
+            start_states: self.start_states.unwrap_or(default.start_states),
+            nfq_iterations: self.nfq_iterations.unwrap_or(default.nfq_iterations),
+            ..default
+        })
     }
 }
 

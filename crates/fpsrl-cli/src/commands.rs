@@ -4,12 +4,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use fpsrl::problem::WrittenProblem;
+use fpsrl::reproduce::Reproduction;
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::search::SearchOptions;
 
 use crate::Failure;
 use crate::arguments::{
-    Arguments, EvaluateArguments, Existing, Manner, New, NfqArguments, RunArguments, SearchArguments, Verb,
+    Arguments, EvaluateArguments, Existing, Manner, New, NfqArguments, ReproduceArguments, RunArguments,
+    SearchArguments, Verb,
 };
 use crate::progress::Bars;
 use crate::table;
@@ -37,6 +39,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             if *ceiling { run.ceiling(options, bars).map(drop) } else { Ok(()) }
         }),
         Verb::Nfq(arguments) => nfq(arguments),
+        Verb::Reproduce(arguments) => reproduce(arguments),
     }
 }
 
@@ -72,7 +75,8 @@ fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
 fn resumable(error: fpsrl::Error, directory: &Path) -> Failure {
     match error {
         fpsrl::Error::Stopped { .. } => {
-            Failure::Interrupted { message: error.to_string(), directory: directory.to_owned() }
+            let hint = format!("go on with `fpsrl run --resume {}`", directory.display());
+            Failure::Interrupted { message: error.to_string(), hint }
         }
         other => Failure::Library(other),
     }
@@ -82,9 +86,32 @@ fn nfq(arguments: &NfqArguments) -> Result<(), Failure> {
     let manner = &arguments.existing.manner;
     let bars = begin(manner);
     let run = RunDirectory::open(&arguments.existing.directory)?;
-    let result = run.nfq(&arguments.settings(&run.problem()?), &bars)?;
+    let result = run.nfq(&arguments.settings(&run.problem()?), &bars).map_err(|error| match error {
+        fpsrl::Error::Stopped { .. } => {
+            Failure::Interrupted { message: error.to_string(), hint: "go on with the same command".into() }
+        }
+        other => Failure::Library(other),
+    })?;
     print(manner, || fpsrl::files::to_json(&result), || table::nfq(&run, &result))?;
     bars.say(&format!("the policy is in {}", run.file("nfq.json").display()));
+    Ok(())
+}
+
+fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    let manner = &arguments.manner;
+    let bars = begin(manner);
+    let settings = arguments.settings()?;
+    let default = || PathBuf::from("runs").join(format!("{}-{}", arguments.benchmark, arguments.scale));
+    let out = arguments.out.clone().unwrap_or_else(default);
+    let reproduction = Reproduction::run(settings, &out, &bars).map_err(|error| match error {
+        fpsrl::Error::Stopped { .. } => Failure::Interrupted {
+            message: error.to_string(),
+            hint: "go on with the same command; what is finished is not done again".into(),
+        },
+        other => Failure::Library(other),
+    })?;
+    print(manner, || fpsrl::files::to_json(&reproduction), || Ok(reproduction.text()))?;
+    bars.say(&format!("the tables and all runs are in {}", out.display()));
     Ok(())
 }
 

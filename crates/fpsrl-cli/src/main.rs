@@ -10,7 +10,6 @@ mod table;
 
 use std::io::{self, Write};
 use std::panic::{self, PanicHookInfo};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -22,12 +21,12 @@ use arguments::Arguments;
 enum Failure {
     /// The library refused something or failed.
     Library(fpsrl::Error),
-    /// The user stopped a run that can go on.
+    /// The user stopped work that can go on.
     Interrupted {
         /// What was not finished.
         message: String,
-        /// Where the run is.
-        directory: PathBuf,
+        /// How it goes on.
+        hint: String,
     },
     /// Standard output could not be written.
     Output(io::Error),
@@ -56,8 +55,7 @@ fn main() -> ExitCode {
             complain(&format!("the result cannot be printed: {error}"), Some("check where the output goes"));
             ExitCode::from(2)
         }
-        Ok(Err(Failure::Interrupted { message, directory })) => {
-            let hint = format!("go on with `fpsrl run --resume {}`", directory.display());
+        Ok(Err(Failure::Interrupted { message, hint })) => {
             complain(&message, Some(&hint));
             // What shells expect of a program that Ctrl-C ended.
             ExitCode::from(130)

@@ -98,6 +98,10 @@ impl Progress for Bars {
         });
     }
 
+    fn announce(&self, what: &dyn Display) {
+        self.say(&what.to_string());
+    }
+
     fn stop_requested(&self) -> bool {
         STOP.load(Ordering::Relaxed)
     }

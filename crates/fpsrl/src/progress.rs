@@ -38,6 +38,11 @@ pub trait Progress: Send + Sync {
         let _ = stage;
     }
 
+    /// Work of several runs turns to another one.
+    fn announce(&self, what: &dyn Display) {
+        let _ = what;
+    }
+
     /// Whether the user wants the work to end as soon as it can.
     fn stop_requested(&self) -> bool {
         false

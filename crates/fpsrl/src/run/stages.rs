@@ -65,6 +65,29 @@ pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &dyn Prog
 }
 
 impl RunDirectory {
+    /// A run directory beside this one, with the same log and world, for a problem that differs in its seed or search;
+    /// what is there already is opened.
+    pub(crate) fn sibling(&self, problem: &Problem, path: &Path) -> Result<RunDirectory> {
+        if let Ok(run) = RunDirectory::open(path) {
+            return Ok(run);
+        }
+        let rows = self.summary()?.samples;
+        let model = self.world(problem)?;
+        directory::create(path, true, |run| {
+            for name in [TRANSITIONS, WORLD] {
+                let (from, to) = (self.file(name), run.file(name));
+                // Files of a run are replaced, never changed: one on the disk can serve all.
+                std::fs::hard_link(&from, &to)
+                    .or_else(|_| std::fs::copy(&from, &to).map(drop))
+                    .map_err(|source| Error::write(&to, source))?;
+            }
+            let text = problem.to_toml();
+            files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
+            let summary = run.summary_for(problem, &model, rows)?;
+            run.write_summary(&summary)
+        })
+    }
+
     /// Learns the world from the log.
     pub fn fit(&self, progress: &dyn Progress) -> Result<Summary> {
         let began = Instant::now();

@@ -17,8 +17,8 @@ use crate::rollout::StartStates;
 use crate::search::{self, SearchOptions};
 use crate::world::NetworkWorld;
 
-/// Start states of the evaluation that plans are searched from.
-const CEILING_STARTS: usize = 100;
+/// Steps of the plans that a ceiling is found from, all start states together: a hundred of them, of long plans fewer.
+const CEILING_STEPS: usize = 20_000;
 
 /// The least time between two checkpoints of NFQ.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(3);
@@ -153,7 +153,8 @@ impl RunDirectory {
         let problem = self.problem()?;
         let world = NetworkWorld::new(&self.world(&problem)?)?;
         let kernel = FuzzyKernel::new(&self.policy(&problem)?);
-        let starts = StartStates::for_evaluation(&problem).first(CEILING_STARTS);
+        let count = (CEILING_STEPS / problem.horizon).clamp(10, 100);
+        let starts = StartStates::for_evaluation(&problem).first(count);
         let numerics = options.numerics;
         let own = search::world_returns(&problem, &world, &kernel, &starts, numerics);
         let settings = PlanSettings::default();
