@@ -72,6 +72,7 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
         variables: (0..4).map(|index| part(index, STATES[index], &state_action, scale(changes[index]))).collect(),
         reward: part(4, "reward", &all, Scale { centre: -0.5, spread: 0.5 }),
         reward_limits: [-1.0, 0.0],
+        absorbing: None,
     }
 }
 

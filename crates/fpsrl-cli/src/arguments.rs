@@ -163,6 +163,9 @@ pub struct ReproduceArguments {
     /// Iterations of NFQ; 0 leaves it out
     #[arg(long, value_name = "COUNT")]
     pub nfq_iterations: Option<usize>,
+    /// Use the paper's plain world: absorbing states are not learned apart from what moves
+    #[arg(long)]
+    pub plain: bool,
     /// The directory that holds the reproduction [default: runs/NAME-SCALE]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -310,6 +313,7 @@ impl ReproduceArguments {
             iterations: self.iterations.unwrap_or(default.iterations),
             start_states: self.start_states.unwrap_or(default.start_states),
             nfq_iterations: self.nfq_iterations.unwrap_or(default.nfq_iterations),
+            plain: self.plain,
             ..default
         })
     }

@@ -20,7 +20,7 @@ use crate::progress::{Progress, Stage};
 use crate::random::{Purpose, Stream};
 use crate::rollout::{Lanes, StartStates};
 use crate::simd::Numerics;
-use crate::swarm::{Optimiser, RingSettings, RingState, RingSwarm};
+use crate::swarm::{Optimiser, RingSettings, RingSwarm};
 use crate::world::World;
 
 /// How much longer each stretch of equal deviation is than the one before.
@@ -89,7 +89,9 @@ pub fn plan_returns(
                 if progress.stop_requested() {
                     return None;
                 }
-                planner.improve(&mut plan, step, index as u32);
+                if !plan.absorbed {
+                    planner.improve(&mut plan, step, index as u32);
+                }
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                 progress.update(Stage::Ceiling, done, &format_args!("start state {}", index + 1));
             }
@@ -118,11 +120,18 @@ struct Plan {
     actions: Vec<Vec<f32>>,
     /// The discounted rewards of what has been carried out.
     earned: f64,
+    /// Whether nothing changes any more; what is still to come has been earned already.
+    absorbed: bool,
 }
 
 impl Planner<'_> {
     fn horizon(&self) -> usize {
         self.discounts.len()
+    }
+
+    /// Σ γᵏ from a step to the end.
+    fn tail(&self, step: usize) -> f64 {
+        self.discounts[step.min(self.horizon())..].iter().sum()
     }
 
     /// A plan of which nothing is carried out yet.
@@ -140,7 +149,7 @@ impl Planner<'_> {
                 self.world.advance(&mut lanes, self.numerics);
             }
         }
-        Plan { state, actions, earned: 0.0 }
+        Plan { state, actions, earned: 0.0, absorbed: false }
     }
 
     /// So many lanes in one state.
@@ -182,17 +191,10 @@ impl Planner<'_> {
             social: 1.49618,
             velocity_limit: 0.1,
         };
-        let state = RingState {
-            told: 0,
-            velocities: vec![vec![0.0; high.len()]; positions.len()],
-            best_positions: positions.clone(),
-            best_fitness: vec![f64::NEG_INFINITY; positions.len()],
-            positions,
-        };
         // Every swarm moves by numbers of its own.
         let words = Stream::new(self.seed, Purpose::PlanMove).words(index, step as u32, 0);
         let seed = u64::from(words[0]) << 32 | u64::from(words[1]);
-        let mut swarm = RingSwarm::restore(ring, &low, &high, seed, state);
+        let mut swarm = RingSwarm::at(ring, &low, &high, seed, positions);
         for _ in 0..=self.settings.iterations {
             let fitness = self.returns(plan, step, &ends, swarm.ask());
             swarm.tell(&fitness);
@@ -214,6 +216,7 @@ impl Planner<'_> {
         let count = deviations.len();
         let mut lanes = self.lanes(&plan.state, count);
         let mut sums = vec![0.0; count];
+        let mut absorbed = vec![false; count];
         let actions = self.limits.len();
         let mut deviation: Vec<f32> = vec![0.0; count * actions];
         let mut stretch = usize::MAX;
@@ -235,8 +238,15 @@ impl Planner<'_> {
                 }
             }
             self.world.advance(&mut lanes, self.numerics);
-            for (sum, &reward) in sums.iter_mut().zip(lanes.rewards()) {
-                *sum += discount * f64::from(reward);
+            for (lane, sum) in sums.iter_mut().enumerate() {
+                if absorbed[lane] {
+                    continue;
+                }
+                *sum += discount * f64::from(lanes.rewards()[lane]);
+                if lanes.absorbed()[lane] != 0.0 {
+                    absorbed[lane] = true;
+                    *sum += self.tail(step + offset + 1) * f64::from(lanes.later_rewards()[lane]);
+                }
             }
         }
         sums
@@ -251,6 +261,11 @@ impl Planner<'_> {
             }
             self.world.advance(&mut lanes, self.numerics);
             plan.earned += self.discounts[at] * f64::from(lanes.rewards()[0]);
+            if lanes.absorbed()[0] != 0.0 {
+                plan.absorbed = true;
+                plan.earned += self.tail(at + 1) * f64::from(lanes.later_rewards()[0]);
+                return;
+            }
         }
         for (variable, value) in plan.state.iter_mut().enumerate() {
             *value = lanes.state(variable)[0];

@@ -1,7 +1,8 @@
 //! Absorbing states in a log: where the plant stays put whatever is done, its goal reached or its limits broken.
 //!
-//! A log says so by its rows: at the end of an episode the state repeats itself exactly while the actions differ. A plant
-//! that merely rests for a moment, or under one particular action, is not absorbed.
+//! A log says so by its column `terminated`, after which nothing more is earned, or by its rows: at the end of an episode
+//! the state repeats itself exactly while the actions differ. A plant that merely rests for a moment, or under one
+//! particular action, is not absorbed.
 
 use super::Transitions;
 
@@ -18,6 +19,7 @@ use super::Transitions;
 ///     actions: vec![vec![0.1, 0.2, 0.3, 0.4]],
 ///     next_states: vec![vec![0.5, 1.0, 1.0, 1.0]],
 ///     rewards: vec![-1.0, -1.0, 0.0, 0.0],
+///     terminated: None,
 /// };
 /// assert_eq!(absorbing::rewards_from_then_on(&log), [None, Some(0.0), Some(0.0), Some(0.0)]);
 /// ```
@@ -49,7 +51,10 @@ pub fn rewards_from_then_on(transitions: &Transitions) -> Vec<Option<f64>> {
     let acted_upon = |&(first, end): &(usize, usize)| {
         (first + 1..end).any(|row| transitions.actions.iter().any(|action| action[row] != action[first]))
     };
-    let mut rewards = vec![None; rows];
+    let mut rewards: Vec<Option<f64>> = match &transitions.terminated {
+        Some(terminated) => terminated.iter().map(|ended| ended.then_some(0.0)).collect(),
+        None => vec![None; rows],
+    };
     // A single row that stays proves nothing by itself; where others were absorbed beyond doubt, it was too.
     if !runs.iter().any(acted_upon) {
         return rewards;
@@ -103,6 +108,14 @@ mod tests {
     }
 
     #[test]
+    fn a_column_that_says_so_is_believed() {
+        let mut log = log("cart-pole-swing-up", 100);
+        log.terminated = Some((0..100).map(|row| row == 40).collect());
+        let rewards = rewards_from_then_on(&log);
+        assert!((0..100).all(|row| rewards[row] == (row == 40).then_some(0.0)));
+    }
+
+    #[test]
     fn resting_under_one_action_is_not_absorption() {
         let log = Transitions {
             episode: vec![0; 4],
@@ -111,6 +124,7 @@ mod tests {
             actions: vec![vec![0.0; 4]],
             next_states: vec![vec![1.0; 4]],
             rewards: vec![0.0; 4],
+            terminated: None,
         };
         assert!(rewards_from_then_on(&log).iter().all(Option::is_none));
         assert!(rewards_from_then_on(&Transitions::new(1, 1)).is_empty());

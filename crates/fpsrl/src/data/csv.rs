@@ -1,4 +1,4 @@
-//! Transitions as CSV: `episode,step,<states>,<actions>,next_<states>,reward`.
+//! Transitions as CSV: `episode,step,<states>,<actions>,next_<states>,reward`, and `terminated` where the log knows it.
 //!
 //! The file carries no version line, so that every spreadsheet and data-frame reader takes it as it is; the version
 //! stands in the `problem.toml` beside it. Numbers are written with the fewest digits that read back to the same bits.
@@ -14,6 +14,9 @@ use super::Transitions;
 use crate::error::{Error, Result, nearest};
 use crate::files::write_atomically;
 use crate::problem::Problem;
+
+/// The column that says after which rows an episode was over.
+pub(crate) const TERMINATED: &str = "terminated";
 
 /// The columns of a problem's log, in the order in which they are written.
 ///
@@ -41,7 +44,8 @@ pub fn write(path: &Path, problem: &Problem, transitions: &Transitions) -> Resul
 
 /// Writes transitions as text.
 pub fn write_to(writer: &mut dyn Write, problem: &Problem, transitions: &Transitions) -> io::Result<()> {
-    writeln!(writer, "{}", header(problem).join(","))?;
+    let ended = if transitions.terminated.is_some() { ",terminated" } else { "" };
+    writeln!(writer, "{}{ended}", header(problem).join(","))?;
     let columns: Vec<&[f64]> = transitions
         .states
         .iter()
@@ -57,6 +61,9 @@ pub fn write_to(writer: &mut dyn Write, problem: &Problem, transitions: &Transit
         write!(line, "{},{}", transitions.episode[row], transitions.step[row])?;
         for column in &columns {
             write!(line, ",{:?}", column[row])?;
+        }
+        if let Some(terminated) = &transitions.terminated {
+            write!(line, ",{}", u8::from(terminated[row]))?;
         }
         line.push(b'\n');
         writer.write_all(&line)?;
@@ -103,9 +110,15 @@ pub fn read_from(reader: impl Read, path: &Path, problem: &Problem) -> Result<Tr
     }
     let found: Vec<String> = record.iter().enumerate().map(|(index, field)| column_name(index, field)).collect();
     let wanted = header(problem);
+    let mut wanted = wanted;
+    if found.iter().any(|name| name == TERMINATED) {
+        wanted.push(TERMINATED.to_owned());
+    }
     let places = wanted.iter().map(|name| place(name, &found, path)).collect::<Result<Vec<usize>>>()?;
 
     let mut transitions = Transitions::new(problem.states.len(), problem.actions.len());
+    let ending = wanted.len() - 1;
+    transitions.terminated = (wanted[ending] == TERMINATED).then(Vec::new);
     while reader.read_byte_record(&mut record).map_err(failed)? {
         let line = record.position().map(csv::Position::line);
         if record.len() != found.len() {
@@ -140,6 +153,13 @@ pub fn read_from(reader: impl Read, path: &Path, problem: &Problem) -> Result<Tr
         let numbers = transitions.states.iter_mut().chain(&mut transitions.actions).chain(&mut transitions.next_states);
         for (index, column) in numbers.chain([&mut transitions.rewards]).enumerate() {
             column.push(number(index + 2)?);
+        }
+        if let Some(terminated) = &mut transitions.terminated {
+            terminated.push(match field(ending).to_ascii_lowercase().as_slice() {
+                b"1" | b"true" | b"1.0" => true,
+                b"0" | b"false" | b"0.0" => false,
+                _ => return Err(wrong(ending, "is neither 0 nor 1")),
+            });
         }
     }
     if transitions.is_empty() {

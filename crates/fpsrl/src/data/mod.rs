@@ -23,6 +23,8 @@ pub struct Transitions {
     pub next_states: Vec<Vec<f64>>,
     /// Reward of each row.
     pub rewards: Vec<f64>,
+    /// Whether the episode was over after the row, nothing more to gain or lose; none if the log does not say.
+    pub terminated: Option<Vec<bool>>,
 }
 
 impl Transitions {
@@ -61,6 +63,7 @@ impl Transitions {
             actions: all(&self.actions),
             next_states: all(&self.next_states),
             rewards: of(&self.rewards),
+            terminated: self.terminated.as_ref().map(|ended| rows.iter().map(|&row| ended[row]).collect()),
         }
     }
 

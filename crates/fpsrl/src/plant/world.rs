@@ -81,7 +81,7 @@ impl World for PlantWorld {
 
 #[inline(always)]
 fn advance<P: Plant<VARIABLES>, const VARIABLES: usize, S: Simd, A: Arithmetic>(simd: S, columns: Columns<'_>) {
-    let Columns { live, stride, states, actions, rewards, absorbed, .. } = columns;
+    let Columns { live, stride, states, actions, rewards, absorbed, later_rewards, .. } = columns;
     let count = Group::<S, A>::LANES;
     // The padding makes every column a whole number of groups.
     for start in (0..live).step_by(count) {
@@ -95,6 +95,7 @@ fn advance<P: Plant<VARIABLES>, const VARIABLES: usize, S: Simd, A: Arithmetic>(
             outcome.next[variable].store(&mut states[variable * stride + start..][..count]);
         }
         outcome.reward.store(&mut rewards[start..][..count]);
+        outcome.reward.store(&mut later_rewards[start..][..count]);
         Group::select(outcome.absorbed, force.constant(1.0), force.constant(0.0))
             .store(&mut absorbed[start..][..count]);
     }

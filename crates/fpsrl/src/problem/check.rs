@@ -21,7 +21,7 @@ const LARGEST: f64 = 1e15;
 const NARROWEST: f64 = 1e-9;
 
 /// Names of columns that are not variables.
-const RESERVED: [&str; 3] = ["episode", "step", "reward"];
+const RESERVED: [&str; 4] = ["episode", "step", "reward", "terminated"];
 
 /// The numeric modes by name.
 pub(super) const MODES: [(&str, Mode); 2] = [("fast", Mode::Fast), ("reproducible", Mode::Reproducible)];
@@ -82,6 +82,7 @@ impl WrittenProblem {
                 neurons: self.world.neurons.unwrap_or(defaults.world.neurons),
                 epochs: self.world.epochs.unwrap_or(trainer.default_epochs()),
                 restarts: self.world.restarts.unwrap_or(defaults.world.restarts),
+                absorbing: self.world.absorbing.unwrap_or(defaults.world.absorbing),
             },
             policy: PolicySettings {
                 rules,
@@ -427,7 +428,7 @@ fn column_name(name: &str) -> Result<()> {
     }
     if RESERVED.contains(&name) || name.starts_with("next_") {
         return refuse(
-            "`episode`, `step`, `reward` and names that begin with `next_` are columns of their own",
+            "`episode`, `step`, `reward`, `terminated` and names that begin with `next_` are columns of their own",
             "choose another name for the variable",
         );
     }

@@ -106,6 +106,8 @@ pub struct WorldSettings {
     pub epochs: usize,
     /// Networks trained from different weights for each variable and depth; the best on the validation set is kept.
     pub restarts: usize,
+    /// Whether absorbing states are recognised in the log and learned apart from what moves.
+    pub absorbing: bool,
 }
 
 /// The form of the policy.

@@ -70,6 +70,7 @@ impl Problem {
         file.key("trainer", quoted(trainer.map_or("", |(name, _)| name)), &format!("one of {known}"));
         file.key("epochs", self.world.epochs, "iterations of the trainer, at most");
         file.key("restarts", self.world.restarts, "networks tried for each variable and depth");
+        file.key("absorbing", self.world.absorbing, "learn apart where the plant stops for good: goals, broken limits");
 
         file.section("[policy]");
         let rules = if self.policy.grow { quoted("auto") } else { self.policy.rules.to_string() };
@@ -202,6 +203,7 @@ mod tests {
             problem.world.layers = if layers == 0 { Depth::Auto } else { Depth::Layers(layers) };
             problem.world.trainer = [Trainer::LevenbergMarquardt, Trainer::VarioEta, Trainer::Adam][trainer];
             problem.policy.grow = rules % 4 == 0;
+            problem.world.absorbing = rules % 2 == 0;
             problem.policy.rules = if problem.policy.grow { 1 } else { rules };
             problem.policy.most_rules = 1 + rules;
             problem.policy.rules_tolerance = limit / 2.0;

@@ -126,6 +126,8 @@ pub struct WrittenWorld {
     pub epochs: Option<usize>,
     /// Networks tried for each variable and depth.
     pub restarts: Option<usize>,
+    /// Whether absorbing states are learned.
+    pub absorbing: Option<bool>,
 }
 
 /// `[policy]` as written.

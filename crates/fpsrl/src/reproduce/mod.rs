@@ -58,6 +58,8 @@ pub struct Settings {
     pub nfq_epochs: usize,
     /// The seed of the log and of the networks.
     pub data_seed: u64,
+    /// Whether the world is the paper's: absorbing states are not learned apart from what moves.
+    pub plain: bool,
 }
 
 /// A reproduction as far as it is known.
@@ -174,6 +176,7 @@ impl Settings {
             nfq_iterations: 1_000,
             nfq_epochs: 300,
             data_seed: 1,
+            plain: false,
         };
         Ok(match scale {
             Scale::Paper => common,
@@ -210,6 +213,7 @@ impl Settings {
         problem.data.samples = samples;
         problem.world.restarts = self.restarts;
         problem.world.layers = Depth::Auto;
+        problem.world.absorbing = !self.plain;
         problem.search.particles = self.particles;
         problem.search.iterations = self.iterations;
         problem.search.start_states = self.start_states;

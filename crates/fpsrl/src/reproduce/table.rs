@@ -125,13 +125,13 @@ impl Reproduction {
 
     /// With what the figures were made.
     fn note(&self) -> String {
-        let Settings {
-            runs, particles, iterations, start_states, restarts, nfq_iterations, nfq_epochs, data_seed, ..
-        } = &self.settings;
+        let Settings { runs, particles, iterations, start_states, .. } = &self.settings;
+        let Settings { restarts, nfq_iterations, nfq_epochs, data_seed, plain, .. } = &self.settings;
+        let world = if *plain { "the paper's plain world" } else { "absorbing states learned apart" };
         format!(
             "{runs} trainings (seeds 1 to {runs}); swarm of {particles} particles, {iterations} iterations, {start_states} \
              start states; NFQ of {nfq_iterations} iterations, {nfq_epochs} epochs; {restarts} starts for each network; log and \
-             networks of seed {data_seed}; fpsrl {}.",
+             networks of seed {data_seed}; {world}; fpsrl {}.",
             self.version
         )
     }

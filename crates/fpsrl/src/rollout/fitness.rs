@@ -222,7 +222,8 @@ impl<'a> FitnessFunction<'a> {
                 let rollout = rollouts[lane];
                 let reward = lanes.rewards()[lane];
                 if rollout.step == horizon || lanes.absorbed()[lane] != 0.0 {
-                    let value = rollout.sum + self.tails[rollout.step] * f64::from(reward);
+                    // At the horizon the tail is 0.
+                    let value = rollout.sum + self.tails[rollout.step] * f64::from(lanes.later_rewards()[lane]);
                     returns[rollout.origin] = value;
                     settled.add(value);
                 } else if reward >= park_from {

@@ -16,6 +16,7 @@ pub struct Lanes {
     actions: Vec<f32>,
     rewards: Vec<f32>,
     absorbed: Vec<f32>,
+    later_rewards: Vec<f32>,
     scratch: Vec<f32>,
 }
 
@@ -36,6 +37,8 @@ pub struct Columns<'a> {
     pub rewards: &'a mut [f32],
     /// 1 for a lane that the last step absorbed, else 0.
     pub absorbed: &'a mut [f32],
+    /// Of a lane that the last step absorbed: the reward of every step from then on.
+    pub later_rewards: &'a mut [f32],
     /// Room for whatever a kernel must put down in between.
     pub scratch: &'a mut Vec<f32>,
 }
@@ -51,6 +54,7 @@ impl Lanes {
             actions: vec![0.0; action_count * stride],
             rewards: vec![0.0; stride],
             absorbed: vec![0.0; stride],
+            later_rewards: vec![0.0; stride],
             scratch: Vec::new(),
         }
     }
@@ -104,6 +108,11 @@ impl Lanes {
         &self.absorbed[..self.live]
     }
 
+    /// Of each lane that the last step absorbed: the reward of every step from then on. Of others it means nothing.
+    pub fn later_rewards(&self) -> &[f32] {
+        &self.later_rewards[..self.live]
+    }
+
     /// All columns at once, for a kernel.
     pub fn columns(&mut self) -> Columns<'_> {
         Columns {
@@ -113,6 +122,7 @@ impl Lanes {
             actions: &mut self.actions,
             rewards: &mut self.rewards,
             absorbed: &mut self.absorbed,
+            later_rewards: &mut self.later_rewards,
             scratch: &mut self.scratch,
         }
     }
@@ -125,6 +135,7 @@ impl Lanes {
         }
         self.rewards[lane] = self.rewards[last];
         self.absorbed[lane] = self.absorbed[last];
+        self.later_rewards[lane] = self.later_rewards[last];
         self.absorbed[last] = 0.0;
         self.live = last;
     }

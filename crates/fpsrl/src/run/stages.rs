@@ -113,10 +113,7 @@ impl RunDirectory {
         {
             summary.seconds.set("generate", seconds);
         }
-        for variable in &world.variables {
-            summary.world_errors.set(&variable.name, variable.generalisation_error);
-        }
-        summary.world_errors.set("reward", world.reward.generalisation_error);
+        set_world_errors(&mut summary, &world);
         summary.seconds.set("fit", began.elapsed().as_secs_f64());
         let prepared = [
             files::prepare_json(&self.file(WORLD), &WorldFile { data_sha256, world })?,
@@ -299,10 +296,7 @@ impl RunDirectory {
                 }
             }
         }
-        for variable in &model.variables {
-            summary.world_errors.set(&variable.name, variable.generalisation_error);
-        }
-        summary.world_errors.set("reward", model.reward.generalisation_error);
+        set_world_errors(&mut summary, model);
         Ok(summary)
     }
 
@@ -322,6 +316,16 @@ impl RunDirectory {
 
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Puts the errors of a world's parts into a summary.
+fn set_world_errors(summary: &mut Summary, world: &WorldModel) {
+    for part in world.variables.iter().chain([&world.reward]) {
+        summary.world_errors.set(&part.name, part.generalisation_error);
+    }
+    if let Some(absorbing) = &world.absorbing {
+        summary.world_errors.set("absorbing", absorbing.generalisation_error);
+    }
 }
 
 /// Writes `search.csv` beside its place.

@@ -73,20 +73,23 @@ impl RingSwarm {
     /// A swarm at random positions between the bounds.
     pub fn new(settings: RingSettings, low: &[f64], high: &[f64], seed: u64) -> Self {
         let stream = Stream::new(seed, Purpose::SwarmStart);
-        let positions: Vec<Vec<f64>> = (0..settings.particles)
-            .map(|particle| {
-                (0..low.len())
-                    .map(|dimension| {
-                        stream.within(low[dimension], high[dimension], 0, particle as u32, dimension as u32)
-                    })
-                    .collect()
-            })
-            .collect();
+        let random = |particle: usize| {
+            let bounds = low.iter().zip(high).enumerate();
+            bounds
+                .map(|(dimension, (&low, &high))| stream.within(low, high, 0, particle as u32, dimension as u32))
+                .collect()
+        };
+        let positions = (0..settings.particles).map(random).collect();
+        Self::at(settings, low, high, seed, positions)
+    }
+
+    /// A swarm at rest at given positions, one for each particle.
+    pub fn at(settings: RingSettings, low: &[f64], high: &[f64], seed: u64, positions: Vec<Vec<f64>>) -> Self {
         let state = RingState {
             told: 0,
-            velocities: vec![vec![0.0; low.len()]; settings.particles],
+            velocities: vec![vec![0.0; low.len()]; positions.len()],
             best_positions: positions.clone(),
-            best_fitness: vec![f64::NEG_INFINITY; settings.particles],
+            best_fitness: vec![f64::NEG_INFINITY; positions.len()],
             positions,
         };
         Self::restore(settings, low, high, seed, state)

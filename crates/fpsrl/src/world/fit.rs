@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+use super::absorbing::{AbsorbingModel, Arrival};
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
 use super::training::{Course, Passes, Samples, Shape, Trainer, Training, Tree, start};
-use crate::data::Transitions;
 use crate::data::scaling::Scale;
-use crate::data::split::Split;
+use crate::data::split::{FEWEST_ROWS, Split};
+use crate::data::{Transitions, absorbing};
 use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::progress::{Progress, Stage};
@@ -40,6 +41,22 @@ const PROBE: f64 = 0.2;
 /// ```
 pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress) -> Result<WorldModel> {
     check(problem, transitions)?;
+    let all = transitions;
+    let later_rewards = match problem.world.absorbing {
+        true => absorbing::rewards_from_then_on(all),
+        false => vec![None; all.len()],
+    };
+    // What moves is learned from the rows that move; jumps into absorbing states are learned on their own.
+    let moving: Vec<usize> = (0..all.len()).filter(|&row| later_rewards[row].is_none()).collect();
+    if moving.len() < FEWEST_ROWS && all.len() >= FEWEST_ROWS {
+        return Err(Error::setting(
+            "transitions",
+            format!("{} rows, of which {} do not begin or end in absorbing states", all.len(), moving.len()),
+            format!("a world model needs at least {FEWEST_ROWS} rows that do not"),
+            "record more transitions",
+        ));
+    }
+    let transitions = &all.rows(&moving);
     let split = Split::new(transitions.len(), problem.seed)?;
     let quantities: Vec<Quantity> = quantities(problem, transitions, &split);
     let plan = Plan::new(problem, &quantities);
@@ -48,15 +65,39 @@ pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress
     progress.end(Stage::Fit);
     let mut variables = fitted?;
     let reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
-    let limits = |fold: fn(f64, f64) -> f64, first| transitions.rewards.iter().copied().fold(first, fold);
-    Ok(WorldModel {
+    let limits = |fold: fn(f64, f64) -> f64, first| all.rewards.iter().copied().fold(first, fold);
+    let mut world = WorldModel {
         format: FORMAT,
         states: problem.states.iter().map(|state| state.name.clone()).collect(),
         actions: problem.actions.iter().map(|action| action.name.clone()).collect(),
         variables,
         reward,
         reward_limits: [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)],
-    })
+        absorbing: None,
+    };
+    let arrivals = arrivals(&world, all, &later_rewards);
+    let unseen = Split::new(arrivals.len(), problem.seed).map_or_else(|_| Vec::new(), |split| split.generalisation);
+    world.absorbing = AbsorbingModel::learn(&arrivals, &unseen);
+    Ok(world)
+}
+
+/// Where rows ended, those left out that began in an absorbing state: they have not moved.
+fn arrivals(world: &WorldModel, transitions: &Transitions, later_rewards: &[Option<f64>]) -> Vec<Arrival> {
+    let row_of = |columns: &[Vec<f64>], row: usize| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
+    (0..transitions.len())
+        .filter(|&row| later_rewards[row].is_none() || !transitions.stays(row))
+        .map(|row| {
+            let foresee = |_| {
+                let (state, action) = (row_of(&transitions.states, row), row_of(&transitions.actions, row));
+                world.step(&state, &action).0
+            };
+            Arrival {
+                recorded: row_of(&transitions.next_states, row),
+                foreseen: later_rewards[row].map(foresee),
+                rewards: (transitions.rewards[row], later_rewards[row]),
+            }
+        })
+        .collect()
 }
 
 fn check(problem: &Problem, transitions: &Transitions) -> Result<()> {
@@ -366,7 +407,7 @@ mod tests {
             states: vec![state("angle", true), state("frozen", false)],
             actions: vec![ActionVariable { name: "torque".into(), unit: String::new(), limits: [-1.0, 1.0] }],
             data: DataSettings { samples: 600, episode_length: 10 },
-            world: WorldSettings { layers: Depth::Auto, neurons: 5, trainer, epochs, restarts: 2 },
+            world: WorldSettings { layers: Depth::Auto, neurons: 5, trainer, epochs, restarts: 2, absorbing: true },
             policy: PolicySettings {
                 rules: 2,
                 grow: false,

@@ -3,6 +3,7 @@
 //! Section 5 of the paper: s' = s + g̃(s, a), an angle taken modulo 2π, and r = r̃(s, a, s').
 
 use super::World;
+use super::absorbing::Region;
 use super::kernel::{Group, NetworkKernel, WIDEST};
 use super::model::WorldModel;
 use crate::error::{Error, Result};
@@ -20,6 +21,7 @@ pub struct NetworkWorld {
     angles: Vec<bool>,
     reward: NetworkKernel,
     reward_limits: [f32; 2],
+    absorbing: Vec<Region>,
     width: usize,
 }
 
@@ -50,6 +52,7 @@ impl NetworkWorld {
             variables,
             reward,
             reward_limits: model.reward_limits.map(|limit| limit as f32),
+            absorbing: model.absorbing.as_ref().map_or_else(Vec::new, |absorbing| absorbing.regions.clone()),
             width,
         })
     }
@@ -109,6 +112,22 @@ impl NetworkWorld {
                 *reward = self.limit::<S>(simd, *reward);
             }
             store::<S, VECTORS>(columns.rewards, lane, reward);
+        }
+    }
+
+    /// Marks the lanes whose next state is absorbing. A few comparisons a lane, next to a thousand operations before.
+    fn absorb(&self, lanes: &mut Lanes) {
+        let Columns { live, stride, states, rewards, absorbed, later_rewards, .. } = lanes.columns();
+        absorbed[..live].fill(0.0);
+        // The first region counts, so it is written last.
+        for Region { bounds, reward, later_reward } in self.absorbing.iter().rev() {
+            for lane in 0..live {
+                if bounds.iter().all(|bound| bound.holds(f64::from(states[bound.variable * stride + lane]))) {
+                    absorbed[lane] = 1.0;
+                    rewards[lane] = *reward as f32;
+                    later_rewards[lane] = *later_reward as f32;
+                }
+            }
         }
     }
 
@@ -175,6 +194,9 @@ impl World for NetworkWorld {
         } else {
             dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, WIDEST>(simd, columns));
         }
+        if !self.absorbing.is_empty() {
+            self.absorb(lanes);
+        }
     }
 
     fn largest_reward(&self) -> f64 {
@@ -188,6 +210,7 @@ mod tests {
     use crate::data::scaling::Scale;
     use crate::random::{Purpose, Stream};
     use crate::simd::Mode;
+    use crate::world::absorbing::{AbsorbingModel, Bound};
     use crate::world::model::VariableModel;
     use crate::world::network::{Layer, Network};
 
@@ -226,6 +249,7 @@ mod tests {
             variables: vec![part(0, 3, true), part(1, 3, false)],
             reward: part(2, 5, false),
             reward_limits: [-0.2, 0.1],
+            absorbing: None,
         }
     }
 
@@ -263,6 +287,34 @@ mod tests {
             }
         }
         assert!(limited > 0, "the limits of the reward were not put to the test");
+    }
+
+    #[test]
+    fn lanes_are_absorbed_where_the_model_says() {
+        let mut model = world(10);
+        let bound = |above: bool, at: f64| Bound { variable: 1, above, at };
+        let region = |bounds: Vec<Bound>, reward: f64| Region { bounds, reward, later_reward: 0.5 * reward };
+        model.absorbing = Some(AbsorbingModel {
+            regions: vec![region(vec![bound(true, 2.0)], -0.1), region(vec![bound(true, 1.0)], 0.05)],
+            generalisation_error: 0.0,
+        });
+        let lanes_world = NetworkWorld::new(&model).unwrap();
+        let mut lanes = Lanes::new(2, 1, 40);
+        lanes.set_live(40);
+        (0..40).for_each(|lane| lanes.state_mut(1)[lane] = 0.1 * lane as f32);
+        lanes_world.advance(&mut lanes, Numerics::detect(Mode::Fast));
+        let mut kinds = [0; 3];
+        for lane in 0..40 {
+            let next = [f64::from(lanes.state(0)[lane]), f64::from(lanes.state(1)[lane])];
+            let region = model.region(&next);
+            assert_eq!(lanes.absorbed()[lane] != 0.0, region.is_some());
+            if let Some(region) = region {
+                assert_eq!(lanes.rewards()[lane], region.reward as f32);
+                assert_eq!(lanes.later_rewards()[lane], region.later_reward as f32);
+            }
+            kinds[region.map_or(0, |region| if region.reward < 0.0 { 1 } else { 2 })] += 1;
+        }
+        assert!(kinds.iter().all(|count| *count > 3), "{kinds:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
+pub mod absorbing;
 pub mod fit;
 mod kernel;
 mod learned;
@@ -24,7 +25,7 @@ pub trait World: Send + Sync {
     fn action_count(&self) -> usize;
 
     /// Moves every live lane from its state under its action to the next state, sets its reward, and marks the
-    /// lanes that have been absorbed: those whose state and reward no action changes any more.
+    /// lanes that have been absorbed, with the reward of every step from then on, whatever is done.
     fn advance(&self, lanes: &mut Lanes, numerics: Numerics);
 
     /// No reward that [`World::advance`] sets is larger than this.

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::absorbing::{AbsorbingModel, Region};
 use super::network::Network;
 use crate::data::scaling::Scale;
 use crate::data::wrap_angle;
@@ -29,6 +30,9 @@ pub struct WorldModel {
     /// The lowest and the highest reward in the data. No prediction leaves them: a search would find the one place
     /// where a network promises more than there ever was.
     pub reward_limits: [f64; 2],
+    /// When a transition is absorbing; none if the plant never stops, or nobody asked.
+    #[serde(default)]
+    pub absorbing: Option<AbsorbingModel>,
 }
 
 /// One learned quantity.
@@ -108,11 +112,19 @@ impl WorldModel {
                 if variable.angle { wrap_angle(moved) } else { moved }
             })
             .collect();
-        let reward = self.reward(state, action, &next);
+        let reward = match self.region(&next) {
+            Some(region) => region.reward,
+            None => self.reward(state, action, &next),
+        };
         (next, reward)
     }
 
-    /// The reward of a transition, within the limits; what is not a number is the lowest.
+    /// The absorbing region that a next state lies in, if it does.
+    pub fn region(&self, next: &[f64]) -> Option<&Region> {
+        self.absorbing.as_ref()?.region(next)
+    }
+
+    /// The reward of a transition that does not absorb, within the limits; what is not a number is the lowest.
     pub fn reward(&self, state: &[f64], action: &[f64], next: &[f64]) -> f64 {
         let [lowest, highest] = self.reward_limits;
         let reward = self.reward.predict(state.iter().chain(action).chain(next).copied());
@@ -141,6 +153,9 @@ impl WorldModel {
         }
         if let Some(text) = self.reward.fault(inputs + self.states.len()) {
             return fault("reward", text);
+        }
+        if let Some(text) = self.absorbing.as_ref().and_then(|absorbing| absorbing.fault(self.states.len())) {
+            return Err(format!("its absorbing states are broken: {text}"));
         }
         let [lowest, highest] = self.reward_limits;
         if !(lowest.is_finite() && highest.is_finite() && lowest <= highest) {
@@ -185,6 +200,7 @@ mod tests {
             variables: vec![variable("angle", 3, 1.0), variable("place", 3, 2.0)],
             reward: variable("reward", 5, 1.0),
             reward_limits: [-1.0, 0.5],
+            absorbing: None,
         }
     }
 

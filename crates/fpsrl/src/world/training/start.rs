@@ -128,6 +128,12 @@ impl Tree {
         tree
     }
 
+    /// What the leaves enclose, each as the splits around it (input, whether above, where) and its mean target.
+    pub(crate) fn boxes(&self) -> Vec<(Vec<(usize, bool, f64)>, f64)> {
+        let side = |&(number, high): &(usize, bool)| (self.splits[number].input, high, self.splits[number].at);
+        self.leaves.iter().map(|leaf| (leaf.path.iter().map(side).collect(), leaf.value)).collect()
+    }
+
     /// The same splits, of forecasts: `forecast` says how a network guesses the number that the tree has split.
     pub(crate) fn of_forecasts(mut self, forecast: impl Fn(usize) -> Option<Forecast>) -> Option<Self> {
         self.forecasts = self.splits.iter().map(|split| forecast(split.input)).collect::<Option<_>>()?;
