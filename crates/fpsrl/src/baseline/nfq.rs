@@ -319,7 +319,7 @@ impl<'a> Nfq<'a> {
                 return Err(fault);
             }
         }
-        if state.range.is_some() != !state.history.is_empty() {
+        if state.range.is_none() != state.history.is_empty() {
             return Err("its range of targets does not belong to its history".into());
         }
         self.state = state;

@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use super::{Cell, Figures, Reproduction, Scale, Settings, VariableErrors};
 
+/// A row of the policies' table: its name, and the figure that it shows.
+type Row = (&'static str, fn(&Figures) -> f64);
+
 /// A table with a title; the first row is its header.
 struct Table {
     title: String,
@@ -92,7 +95,7 @@ impl Reproduction {
             let paper = self.paper(cell.samples);
             let own = [Figures::of(&cell.fpsrl), Figures::of(&cell.nfq)];
             let theirs = [paper.map(|paper| paper.fpsrl), paper.map(|paper| paper.nfq)];
-            let figures: [(&str, fn(&Figures) -> f64); 3] =
+            let figures: [Row; 3] =
                 [("selected", |own| own.selected), ("mean", |own| own.mean), ("std", |own| own.deviation)];
             for (index, (name, figure)) in figures.into_iter().enumerate() {
                 let mut row = vec![grouped(cell.samples), name.to_owned()];

@@ -27,6 +27,9 @@ pub(crate) struct Tree {
     forecasts: Vec<Forecast>,
 }
 
+/// One side of a box that a tree encloses: which input, whether the box lies above, and where.
+pub(crate) type Side = (usize, bool, f64);
+
 /// A linear forecast.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Forecast {
@@ -129,7 +132,7 @@ impl Tree {
     }
 
     /// What the leaves enclose, each as the splits around it (input, whether above, where) and its mean target.
-    pub(crate) fn boxes(&self) -> Vec<(Vec<(usize, bool, f64)>, f64)> {
+    pub(crate) fn boxes(&self) -> Vec<(Vec<Side>, f64)> {
         let side = |&(number, high): &(usize, bool)| (self.splits[number].input, high, self.splits[number].at);
         self.leaves.iter().map(|leaf| (leaf.path.iter().map(side).collect(), leaf.value)).collect()
     }
