@@ -73,6 +73,7 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
         reward: part(4, "reward", &all, Scale { centre: -0.5, spread: 0.5 }),
         reward_limits: [-1.0, 0.0],
         absorbing: None,
+        known: None,
     }
 }
 

@@ -68,10 +68,19 @@ fn values_out_of_range_are_named_by_their_key() {
         ("[[state]]\nname = \"velocity\"\nwidth = [-1.0, 1.0]", "state.velocity.width"),
         ("[[state]]\nname = \"velocity\"\ncentre = [nan, 1.0]", "state.velocity.centre"),
         ("[data]\nsamples = 99", "search.start_states"),
+        ("[world]\nreward = \"positon < 0.6 ? -1 : 0\"", "world.reward"),
+        ("[world]\nterminal = \"position + 1\"", "world.terminal"),
     ] {
         let said = refused_problem(&format!("plant = \"mountain-car\"\n{lines}\n"));
         assert!(said.contains(&format!("`{key}`")), "{said}");
     }
+}
+
+#[test]
+fn a_fault_in_a_formula_is_named_with_its_place_and_what_is_known() {
+    let said = refused_problem("plant = \"mountain-car\"\n[world]\nreward = \"position < 0.6 ? -1 : speed\"\n");
+    assert!(said.contains("character 22: there is no variable or function called `speed`"), "{said}");
+    assert!(said.contains("previous_velocity") && said.contains("abs"), "{said}");
 }
 
 #[test]

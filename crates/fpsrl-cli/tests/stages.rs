@@ -164,6 +164,43 @@ start_states = 5
 }
 
 #[test]
+fn a_known_reward_and_terminal_condition_run_through_every_stage() {
+    let directory = tempfile::tempdir().unwrap();
+    let known = "reward = \"position >= 0.6 ? 0 : -1\"\nterminal = \"position >= 0.6\"\n";
+    let problem = SMALL.replace("[world]\n", &format!("[world]\n{known}"));
+    fs::write(directory.path().join("known.toml"), problem).unwrap();
+    succeed(directory.path(), &["run", "known.toml", "--out", "run", "--quiet"]);
+    let read = |file: &str| fs::read_to_string(directory.path().join("run").join(file)).unwrap();
+    let summary: Value = serde_json::from_str(&read("summary.json")).unwrap();
+    assert_eq!(summary["world_errors"]["reward"], 0.0);
+    let world: Value = serde_json::from_str(&read("world.json")).unwrap();
+    assert_eq!(world["world"]["known"]["terminal"]["condition"], "position >= 0.6");
+    assert!(read("problem.toml").contains("terminal = \"position >= 0.6\""));
+}
+
+#[test]
+fn a_log_may_say_where_episodes_ended() {
+    let directory = finished_run();
+    let path = directory.path().join("run/transitions.csv");
+    let log = fs::read_to_string(&path).unwrap();
+    let with_column = |value: &str| -> String {
+        let rows = log.lines().enumerate().map(|(index, row)| match index {
+            0 => format!("{row},terminated\n"),
+            200 => format!("{row},{value}\n"),
+            _ => format!("{row},0\n"),
+        });
+        rows.collect()
+    };
+    fs::write(&path, with_column("1")).unwrap();
+    succeed(directory.path(), &["fit", "run", "--quiet"]);
+    fs::write(&path, with_column("maybe")).unwrap();
+    let output = fpsrl(directory.path(), &["fit", "run"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("line 201, column `terminated`: `maybe` is neither 0 nor 1"), "{said}");
+}
+
+#[test]
 fn help_has_examples() {
     let directory = tempfile::tempdir().unwrap();
     for arguments in

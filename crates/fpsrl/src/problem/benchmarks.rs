@@ -31,6 +31,8 @@ pub(super) fn general() -> Problem {
             epochs: Trainer::LevenbergMarquardt.default_epochs(),
             restarts: 1,
             absorbing: true,
+            reward: None,
+            terminal: None,
         },
         policy: PolicySettings {
             rules: 2,

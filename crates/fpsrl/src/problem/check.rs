@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
+use super::expression::{Expression, FUNCTIONS, Kind};
 use super::words::{OrAuto, OrWord};
 use super::written::{WrittenAction, WrittenState};
 use super::{
@@ -13,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::plant::PlantKind;
 use crate::policy::MOST_RULES;
 use crate::simd::Mode;
+use crate::world::known;
 use crate::world::training::{Depth, Trainer};
 
 /// Rollouts compute in f32: numbers beyond this leave no room for squares.
@@ -56,6 +58,13 @@ impl WrittenProblem {
             Some(OrAuto::Count(count)) => (false, usize::try_from(count).unwrap_or(usize::MAX)),
         };
         let trainer = by_name("trainer", &TRAINERS, self.world.trainer, defaults.world.trainer)?;
+        let states = states(self.states, plant, defaults.states)?;
+        let actions = actions(self.actions, plant, defaults.actions)?;
+        let names = {
+            let states: Vec<String> = states.iter().map(|state| state.name.clone()).collect();
+            let actions: Vec<String> = actions.iter().map(|action| action.name.clone()).collect();
+            known::names(&states, &actions)
+        };
         let problem = Problem {
             name: self.name.unwrap_or(defaults.name),
             plant,
@@ -63,8 +72,8 @@ impl WrittenProblem {
             horizon,
             discount_q: self.discount_q.unwrap_or(defaults.discount_q),
             success: self.success.map_or(defaults.success, OrWord::value),
-            states: states(self.states, plant, defaults.states)?,
-            actions: actions(self.actions, plant, defaults.actions)?,
+            states,
+            actions,
             data: DataSettings {
                 samples: self.data.samples.unwrap_or(defaults.data.samples),
                 episode_length: self.data.episode_length.unwrap_or(defaults.data.episode_length),
@@ -83,6 +92,8 @@ impl WrittenProblem {
                 epochs: self.world.epochs.unwrap_or(trainer.default_epochs()),
                 restarts: self.world.restarts.unwrap_or(defaults.world.restarts),
                 absorbing: self.world.absorbing.unwrap_or(defaults.world.absorbing),
+                reward: formula("world.reward", self.world.reward, &names, Kind::Number)?,
+                terminal: formula("world.terminal", self.world.terminal, &names, Kind::Truth)?,
             },
             policy: PolicySettings {
                 rules,
@@ -111,6 +122,17 @@ impl WrittenProblem {
         problem.check()?;
         Ok(problem)
     }
+}
+
+/// A formula, unless it is missing or the word "learn".
+fn formula(key: &str, text: Option<String>, names: &[String], kind: Kind) -> Result<Option<Expression>> {
+    let Some(text) = text.filter(|text| text != "learn") else { return Ok(None) };
+    let formula = Expression::parse(&text, names, kind).map_err(|error| {
+        let functions = FUNCTIONS.map(|(name, _)| name).join(", ");
+        let hint = format!("variables: {}; functions: {functions}; or write \"learn\"", names.join(", "));
+        Error::setting(key, quoted(&text), format!("in it, {error}"), hint)
+    })?;
+    Ok(Some(formula))
 }
 
 /// The thing of a name, or the default where none is given.

@@ -5,10 +5,12 @@
 
 mod benchmarks;
 mod check;
+mod expression;
 mod text;
 mod words;
 mod written;
 
+pub use expression::{Expression, ExpressionError, FUNCTIONS, Kind};
 pub use words::{OrAuto, OrWord};
 pub use written::{
     WrittenAction, WrittenData, WrittenEvaluation, WrittenPolicy, WrittenProblem, WrittenSearch, WrittenState,
@@ -108,6 +110,10 @@ pub struct WorldSettings {
     pub restarts: usize,
     /// Whether absorbing states are recognised in the log and learned apart from what moves.
     pub absorbing: bool,
+    /// The reward as a formula, if the user knows it.
+    pub reward: Option<Expression>,
+    /// When a transition is absorbing, as a formula, if the user knows it.
+    pub terminal: Option<Expression>,
 }
 
 /// The form of the policy.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::check::{MODES, TRAINERS};
-use super::{FORMAT, Problem};
+use super::{Expression, FORMAT, Problem};
 use crate::world::training::Depth;
 
 impl Problem {
@@ -71,6 +71,12 @@ impl Problem {
         file.key("epochs", self.world.epochs, "iterations of the trainer, at most");
         file.key("restarts", self.world.restarts, "networks tried for each variable and depth");
         file.key("absorbing", self.world.absorbing, "learn apart where the plant stops for good: goals, broken limits");
+
+        let formula = |known: &Option<Expression>| quoted(known.as_ref().map_or("learn", Expression::text));
+        let comment = "a formula such as \"abs(x) < 0.5 ? 0 : -1\", x after the step; or \"learn\"";
+        file.key("reward", formula(&self.world.reward), comment);
+        let comment = "a formula such as \"abs(x) > 2\" for where the plant stops for good; or \"learn\"";
+        file.key("terminal", formula(&self.world.terminal), comment);
 
         file.section("[policy]");
         let rules = if self.policy.grow { quoted("auto") } else { self.policy.rules.to_string() };

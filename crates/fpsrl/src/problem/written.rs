@@ -128,6 +128,10 @@ pub struct WrittenWorld {
     pub restarts: Option<usize>,
     /// Whether absorbing states are learned.
     pub absorbing: Option<bool>,
+    /// The reward as a formula, or "learn".
+    pub reward: Option<String>,
+    /// The terminal condition as a formula, or "learn".
+    pub terminal: Option<String>,
 }
 
 /// `[policy]` as written.

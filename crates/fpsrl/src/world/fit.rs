@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::absorbing::{AbsorbingModel, Arrival};
+use super::known::{self, KnownParts, KnownTerminal};
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
 use super::training::{Course, Passes, Samples, Shape, Trainer, Training, Tree, start};
 use crate::data::scaling::Scale;
 use crate::data::split::{FEWEST_ROWS, Split};
 use crate::data::{Transitions, absorbing};
 use crate::error::{Error, Result};
-use crate::problem::Problem;
+use crate::problem::{Expression, Problem};
 use crate::progress::{Progress, Stage};
 use crate::random::{Purpose, Stream};
 use starts::{stops, trees};
@@ -42,10 +43,14 @@ const PROBE: f64 = 0.2;
 pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress) -> Result<WorldModel> {
     check(problem, transitions)?;
     let all = transitions;
-    let later_rewards = match problem.world.absorbing {
+    let met = problem.world.terminal.as_ref().map(|condition| evaluated(condition, all));
+    let mut later_rewards = match problem.world.absorbing || met.is_some() {
         true => absorbing::rewards_from_then_on(all),
         false => vec![None; all.len()],
     };
+    for (later, _) in later_rewards.iter_mut().zip(met.iter().flatten()).filter(|(_, met)| **met != 0.0) {
+        *later = later.or(Some(0.0));
+    }
     // What moves is learned from the rows that move; jumps into absorbing states are learned on their own.
     let moving: Vec<usize> = (0..all.len()).filter(|&row| later_rewards[row].is_none()).collect();
     if moving.len() < FEWEST_ROWS && all.len() >= FEWEST_ROWS {
@@ -64,21 +69,80 @@ pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress
     let fitted = plan.run(problem, &quantities, progress);
     progress.end(Stage::Fit);
     let mut variables = fitted?;
-    let reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
+    let mut reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
     let limits = |fold: fn(f64, f64) -> f64, first| all.rewards.iter().copied().fold(first, fold);
+    let mut reward_limits = [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)];
+    if let Some(formula) = &problem.world.reward {
+        reward.generalisation_error = disagreement(formula, all);
+        reward.validation_error = reward.generalisation_error;
+        reward_limits = known_limits(problem, formula, reward_limits);
+    }
+    let terminal = problem.world.terminal.as_ref().zip(met).map(|(condition, met)| {
+        let rows: Vec<usize> = (0..all.len()).filter(|&row| met[row] != 0.0).collect();
+        // Of what the log never shows, the worst is assumed: nothing is to be gained by it.
+        let mean = |of: &dyn Fn(usize) -> f64| match rows.len() {
+            0 => reward_limits[0],
+            count => rows.iter().map(|&row| of(row)).sum::<f64>() / count as f64,
+        };
+        KnownTerminal {
+            condition: condition.text().to_owned(),
+            reward: mean(&|row| all.rewards[row]),
+            later_reward: mean(&|row| later_rewards[row].unwrap_or(0.0)),
+        }
+    });
+    let known_reward = problem.world.reward.as_ref().map(|formula| formula.text().to_owned());
     let mut world = WorldModel {
         format: FORMAT,
         states: problem.states.iter().map(|state| state.name.clone()).collect(),
         actions: problem.actions.iter().map(|action| action.name.clone()).collect(),
         variables,
         reward,
-        reward_limits: [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)],
+        reward_limits,
         absorbing: None,
+        known: (known_reward.is_some() || terminal.is_some()).then_some(KnownParts { reward: known_reward, terminal }),
     };
+    if problem.world.terminal.is_some() {
+        return Ok(world);
+    }
     let arrivals = arrivals(&world, all, &later_rewards);
     let unseen = Split::new(arrivals.len(), problem.seed).map_or_else(|_| Vec::new(), |split| split.generalisation);
     world.absorbing = AbsorbingModel::learn(&arrivals, &unseen);
     Ok(world)
+}
+
+/// A formula's value for every row.
+fn evaluated(formula: &Expression, transitions: &Transitions) -> Vec<f64> {
+    let row_of = |columns: &[Vec<f64>], row: usize| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
+    (0..transitions.len())
+        .map(|row| {
+            let next = row_of(&transitions.next_states, row);
+            formula.evaluate(&known::numbers(
+                &row_of(&transitions.states, row),
+                &row_of(&transitions.actions, row),
+                &next,
+            ))
+        })
+        .collect()
+}
+
+/// The mean squared difference between a known reward and the log's, over the variance of the log's.
+fn disagreement(formula: &Expression, transitions: &Transitions) -> f64 {
+    let scale = Scale::standard(&transitions.rewards);
+    let pairs = evaluated(formula, transitions).into_iter().zip(&transitions.rewards);
+    pairs.map(|(value, reward)| ((value - reward) / scale.spread).powi(2)).sum::<f64>() / transitions.len() as f64
+}
+
+/// The least and the largest value of a known reward; where none can be told, the log's.
+fn known_limits(problem: &Problem, formula: &Expression, logged: [f64; 2]) -> [f64; 2] {
+    let state = |state: &crate::problem::StateVariable| match state.angle {
+        true => [-std::f64::consts::PI, std::f64::consts::PI],
+        false => [f64::NEG_INFINITY, f64::INFINITY],
+    };
+    let states = || problem.states.iter().map(state);
+    let actions = problem.actions.iter().map(|action| action.limits);
+    let ranges: Vec<[f64; 2]> = states().chain(actions).chain(states()).chain(states()).collect();
+    let [low, high] = formula.range(&ranges);
+    [if low.is_finite() { low } else { logged[0] }, if high.is_finite() { high } else { logged[1] }]
 }
 
 /// Where rows ended, those left out that began in an absorbing state: they have not moved.
@@ -190,7 +254,9 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
                 angle,
                 inputs: scales[..inputs].to_vec(),
                 output,
-                constant: targets.iter().all(|target| target.abs() < 1e-12),
+                // A reward that is known needs no network; one that predicts a constant stands in its place.
+                constant: targets.iter().all(|target| target.abs() < 1e-12)
+                    || (inputs > dynamics && problem.world.reward.is_some()),
                 validation: part(&split.validation),
                 generalisation: part(&split.generalisation),
                 training,
@@ -407,7 +473,16 @@ mod tests {
             states: vec![state("angle", true), state("frozen", false)],
             actions: vec![ActionVariable { name: "torque".into(), unit: String::new(), limits: [-1.0, 1.0] }],
             data: DataSettings { samples: 600, episode_length: 10 },
-            world: WorldSettings { layers: Depth::Auto, neurons: 5, trainer, epochs, restarts: 2, absorbing: true },
+            world: WorldSettings {
+                layers: Depth::Auto,
+                neurons: 5,
+                trainer,
+                epochs,
+                restarts: 2,
+                absorbing: true,
+                reward: None,
+                terminal: None,
+            },
             policy: PolicySettings {
                 rules: 2,
                 grow: false,
@@ -450,6 +525,36 @@ mod tests {
             log.rewards.push(if next.abs() < 0.8 { 0.0 } else { -1.0 });
         }
         log
+    }
+
+    /// The swing-up's goal is too rare to be learned from 500 rows; given as a formula it is exact.
+    #[test]
+    fn what_the_user_knows_is_not_learned() {
+        let mut written = WrittenProblem::benchmark("cart-pole-swing-up").unwrap();
+        written.data.samples = Some(500);
+        written.world.epochs = Some(3);
+        written.world.layers = Some(OrAuto::Count(1));
+        written.world.reward = Some("abs(theta) < 0.5 && abs(rho) < 0.5 ? 0 : -1".into());
+        written.world.terminal = Some("abs(rho) > 40".into());
+        let problem = written.check().unwrap();
+        let log = crate::data::generate::generate(&problem, &Silent).unwrap();
+        let world = fit(&problem, &log, &Silent).unwrap();
+        assert_eq!(world.reward.generalisation_error, 0.0);
+        assert_eq!(world.reward_limits, [-1.0, 0.0]);
+        assert_eq!(world.step(&[0.01, 0.0, 0.0, 0.0], &[0.0]).1, 0.0);
+        assert_eq!(world.step(&[2.0, 0.0, 0.0, 0.0], &[0.0]).1, -1.0);
+        let ends = world.absorbed(&[0.0; 4], &[0.0], &[0.0, 0.0, 41.0, 0.0]);
+        assert!(ends.is_some_and(|(reward, _)| reward <= 0.0));
+        assert!(world.absorbed(&[0.0; 4], &[0.0], &[0.0; 4]).is_none());
+        // A formula that disagrees with the log says so in its error.
+        written = WrittenProblem::benchmark("cart-pole-swing-up").unwrap();
+        written.data.samples = Some(500);
+        written.world.epochs = Some(3);
+        written.world.layers = Some(OrAuto::Count(1));
+        written.world.reward = Some("-abs(theta)".into());
+        let world = fit(&written.check().unwrap(), &log, &Silent).unwrap();
+        assert!(world.reward.generalisation_error > 0.1);
+        assert_eq!(world.reward_limits, [-std::f64::consts::PI, 0.0]);
     }
 
     #[test]

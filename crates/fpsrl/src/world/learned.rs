@@ -5,6 +5,7 @@
 use super::World;
 use super::absorbing::Region;
 use super::kernel::{Group, NetworkKernel, WIDEST};
+use super::known::KnownKernel;
 use super::model::WorldModel;
 use crate::error::{Error, Result};
 use crate::rollout::{Columns, Lanes};
@@ -22,6 +23,7 @@ pub struct NetworkWorld {
     reward: NetworkKernel,
     reward_limits: [f32; 2],
     absorbing: Vec<Region>,
+    known: KnownKernel,
     width: usize,
 }
 
@@ -53,6 +55,9 @@ impl NetworkWorld {
             reward,
             reward_limits: model.reward_limits.map(|limit| limit as f32),
             absorbing: model.absorbing.as_ref().map_or_else(Vec::new, |absorbing| absorbing.regions.clone()),
+            known: KnownKernel::new(model).map_err(|error| {
+                Error::setting("world", "a formula", format!("in it, {error}"), "correct the formula, then fit again")
+            })?,
             width,
         })
     }
@@ -105,6 +110,9 @@ impl NetworkWorld {
                 }
                 store::<S, VECTORS>(column, lane, next);
                 inputs[known + variable] = relative::<S, VECTORS>(next, self.origin[known + variable]);
+            }
+            if self.known.reward.is_some() {
+                continue;
             }
             let all = &inputs[..known + self.variables.len()];
             let mut reward = self.reward.evaluate::<S, A, CAPACITY, VECTORS>(simd, all, &mut buffers);
@@ -188,6 +196,10 @@ impl World for NetworkWorld {
 
     fn advance(&self, lanes: &mut Lanes, numerics: Numerics) {
         let columns = lanes.columns();
+        if !self.known.is_empty() {
+            columns.scratch.clear();
+            columns.scratch.extend_from_slice(columns.states);
+        }
         // The buffers of the usual ten neurons are cleared in no time; larger ones only where they are needed.
         if self.width <= 16 {
             dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, 16>(simd, columns));
@@ -196,6 +208,12 @@ impl World for NetworkWorld {
         }
         if !self.absorbing.is_empty() {
             self.absorb(lanes);
+        }
+        if !self.known.is_empty() {
+            let mut columns = lanes.columns();
+            let before = std::mem::take(columns.scratch);
+            self.known.apply(&mut columns, &before, self.reward_limits);
+            *columns.scratch = before;
         }
     }
 
@@ -211,6 +229,7 @@ mod tests {
     use crate::random::{Purpose, Stream};
     use crate::simd::Mode;
     use crate::world::absorbing::{AbsorbingModel, Bound};
+    use crate::world::known::{KnownParts, KnownTerminal};
     use crate::world::model::VariableModel;
     use crate::world::network::{Layer, Network};
 
@@ -250,6 +269,7 @@ mod tests {
             reward: part(2, 5, false),
             reward_limits: [-0.2, 0.1],
             absorbing: None,
+            known: None,
         }
     }
 
@@ -287,6 +307,44 @@ mod tests {
             }
         }
         assert!(limited > 0, "the limits of the reward were not put to the test");
+    }
+
+    #[test]
+    fn known_parts_hold_on_lanes_as_in_f64() {
+        let mut model = world(10);
+        model.reward_limits = [-9.0, 9.0];
+        model.known = Some(KnownParts {
+            reward: Some("next_rho - 2 * previous_rho + 0.1 * force - abs(theta)".into()),
+            terminal: Some(KnownTerminal { condition: "rho > 1.5".into(), reward: 5.0, later_reward: -0.25 }),
+        });
+        (model.variables[0].name, model.variables[1].name) = ("theta".into(), "rho".into());
+        assert_eq!(model.validate(), Ok(()));
+        let lanes_world = NetworkWorld::new(&model).unwrap();
+        let mut lanes = Lanes::new(2, 1, 40);
+        lanes.set_live(40);
+        for lane in 0..40 {
+            lanes.state_mut(0)[lane] = 0.05 * lane as f32 - 1.0;
+            lanes.state_mut(1)[lane] = 0.1 * lane as f32 - 1.0;
+            lanes.action_mut(0)[lane] = 2.0 - 0.1 * lane as f32;
+        }
+        let before = lanes.clone();
+        lanes_world.advance(&mut lanes, Numerics::detect(Mode::Fast));
+        let mut absorbed = 0;
+        for lane in 0..40 {
+            let state = [0, 1].map(|variable| f64::from(before.state(variable)[lane]));
+            let action = [f64::from(before.action(0)[lane])];
+            let (next, reward) = model.step(&state, &action);
+            assert!((f64::from(lanes.rewards()[lane]) - reward).abs() < 1e-4, "{} {reward}", lanes.rewards()[lane]);
+            let ends = model.absorbed(&state, &action, &next);
+            assert_eq!(lanes.absorbed()[lane] != 0.0, ends.is_some());
+            absorbed += usize::from(ends.is_some());
+            if ends.is_some() {
+                assert_eq!(lanes.later_rewards()[lane], -0.25);
+            }
+        }
+        assert!((3..37).contains(&absorbed), "{absorbed}");
+        model.known = Some(KnownParts { reward: Some("rho +".into()), terminal: None });
+        assert!(model.validate().unwrap_err().contains("character 6"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod absorbing;
 pub mod fit;
 mod kernel;
+pub mod known;
 mod learned;
 pub mod model;
 pub mod network;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::absorbing::{AbsorbingModel, Region};
+use super::known::{KnownKernel, KnownParts, numbers};
 use super::network::Network;
 use crate::data::scaling::Scale;
 use crate::data::wrap_angle;
@@ -33,6 +34,9 @@ pub struct WorldModel {
     /// When a transition is absorbing; none if the plant never stops, or nobody asked.
     #[serde(default)]
     pub absorbing: Option<AbsorbingModel>,
+    /// What the user knows and need not be learned.
+    #[serde(default)]
+    pub known: Option<KnownParts>,
 }
 
 /// One learned quantity.
@@ -112,11 +116,32 @@ impl WorldModel {
                 if variable.angle { wrap_angle(moved) } else { moved }
             })
             .collect();
-        let reward = match self.region(&next) {
-            Some(region) => region.reward,
-            None => self.reward(state, action, &next),
+        let reward = match (self.known_reward(state, action, &next), self.absorbed(state, action, &next)) {
+            (Some(reward), _) => reward,
+            (None, Some((reward, _))) => reward,
+            (None, None) => self.reward(state, action, &next),
         };
         (next, reward)
+    }
+
+    /// The reward as the user's formula gives it, within the limits, if there is one.
+    fn known_reward(&self, state: &[f64], action: &[f64], next: &[f64]) -> Option<f64> {
+        let formula = KnownKernel::new(self).ok()?.reward?;
+        let value = formula.evaluate(&numbers(state, action, next));
+        let [lowest, highest] = self.reward_limits;
+        Some(if value > lowest { value.min(highest) } else { lowest })
+    }
+
+    /// If a transition is absorbing: its reward, where that is not known otherwise, and that of every later step.
+    pub fn absorbed(&self, state: &[f64], action: &[f64], next: &[f64]) -> Option<(f64, f64)> {
+        match self.known.as_ref().and_then(|known| known.terminal.as_ref()) {
+            Some(terminal) => {
+                let (condition, ..) = KnownKernel::new(self).ok()?.terminal?;
+                let holds = condition.evaluate(&numbers(state, action, next)) != 0.0;
+                holds.then_some((terminal.reward, terminal.later_reward))
+            }
+            None => self.region(next).map(|region| (region.reward, region.later_reward)),
+        }
     }
 
     /// The absorbing region that a next state lies in, if it does.
@@ -157,6 +182,7 @@ impl WorldModel {
         if let Some(text) = self.absorbing.as_ref().and_then(|absorbing| absorbing.fault(self.states.len())) {
             return Err(format!("its absorbing states are broken: {text}"));
         }
+        KnownKernel::new(self).map_err(|error| format!("a known part is broken: {error}"))?;
         let [lowest, highest] = self.reward_limits;
         if !(lowest.is_finite() && highest.is_finite() && lowest <= highest) {
             return Err(format!("its reward limits {lowest} and {highest} are not two finite numbers in order"));
@@ -201,6 +227,7 @@ mod tests {
             reward: variable("reward", 5, 1.0),
             reward_limits: [-1.0, 0.5],
             absorbing: None,
+            known: None,
         }
     }
 
