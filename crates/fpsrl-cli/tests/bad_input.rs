@@ -79,7 +79,7 @@ fn values_out_of_range_are_named_by_their_key() {
 #[test]
 fn a_fault_in_a_formula_is_named_with_its_place_and_what_is_known() {
     let said = refused_problem("plant = \"mountain-car\"\n[world]\nreward = \"position < 0.6 ? -1 : speed\"\n");
-    assert!(said.contains("character 22: there is no variable or function called `speed`"), "{said}");
+    assert!(said.contains("character 23: there is no variable or function called `speed`"), "{said}");
     assert!(said.contains("previous_velocity") && said.contains("abs"), "{said}");
 }
 
@@ -134,7 +134,7 @@ fn a_full_disk_leaves_nothing_half_written() {
     let limited = |directory: &Path, arguments: &str| {
         let before = contents(directory);
         // Without the trap, the signal would end the command before it could say anything.
-        let script = format!("trap '' XFSZ; ulimit -f 4; exec '{}' {arguments}", env!("CARGO_BIN_EXE_fpsrl"));
+        let script = format!("trap '' XFSZ; ulimit -f 6; exec '{}' {arguments}", env!("CARGO_BIN_EXE_fpsrl"));
         let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(directory).output().unwrap();
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
