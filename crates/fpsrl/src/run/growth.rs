@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint::Checkpoint;
 use super::directory::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, RunDirectory, WORLD, remove};
-use super::stages::Found;
+use super::stages::{Found, mean};
 use super::summary::{GrowthStep, RuleGrowth, Summary};
 use crate::baseline::pso_p::{PlanSettings, plan_returns};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::policy::{FuzzyPolicy, Policy};
+use crate::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use crate::problem::{Problem, WrittenProblem};
 use crate::progress::Progress;
 use crate::rollout::{Lanes, StartStates};
 use crate::search::{self, Ending, SearchOptions, SearchRecord};
 use crate::simd::Numerics;
-use crate::world::{NetworkWorld, World};
+use crate::world::NetworkWorld;
 
 /// Start states that the ceiling is found from.
 const STARTS: usize = 20;
@@ -142,6 +142,9 @@ impl RunDirectory {
             let from = checkpoint.take().filter(|checkpoint| checkpoint.problem == now);
             let Found { policy, best, ending, history, .. } = self.conduct(&now, options, from, progress)?;
             let stalled = ending == Ending::Stalled;
+            // Plans that begin from what a policy does reach further than those that begin from nothing.
+            let kernel = FuzzyKernel::new(&policy);
+            growth.ceiling = growth.ceiling.max(self.planned(problem, options, Some(&kernel), progress)?);
             growth.candidates.push(Candidate { rules: now.policy.rules, best, stalled, policy, history });
             files::write_json(&self.file(GROWTH), &growth)?;
             remove(&self.file(CHECKPOINT))?;
@@ -182,10 +185,21 @@ impl RunDirectory {
         let world = NetworkWorld::new(&self.world(problem)?)?;
         let starts = StartStates::for_search(problem).first(STARTS);
         let idle = search::world_returns(problem, &world, &Idle::of(problem), &starts, options.numerics);
+        Ok((mean(&idle), self.planned(problem, options, None, progress)?))
+    }
+
+    /// The mean return of plans that begin from what a policy does, or from nothing.
+    fn planned(
+        &self,
+        problem: &Problem,
+        options: SearchOptions,
+        policy: Option<&dyn Policy>,
+        progress: &dyn Progress,
+    ) -> Result<f64> {
+        let world = NetworkWorld::new(&self.world(problem)?)?;
+        let starts = StartStates::for_search(problem).first(STARTS);
         let settings = PlanSettings::default();
-        let world: &dyn World = &world;
-        let plans = plan_returns(problem, world, &starts, None, settings, options.numerics, progress)?;
-        Ok((super::stages::mean(&idle), super::stages::mean(&plans)))
+        plan_returns(problem, &world, &starts, policy, settings, options.numerics, progress).map(|plans| mean(&plans))
     }
 }
 
