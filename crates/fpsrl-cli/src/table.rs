@@ -48,7 +48,10 @@ fn figures(summary: &Summary) -> String {
     if !summary.world_errors.0.is_empty() {
         let _ = writeln!(text, "\nWorld model                    error (share of the variance, on unseen rows)");
         for (name, error) in &summary.world_errors.0 {
-            let _ = writeln!(text, "  {name:<28} {error:>9.2e}");
+            let _ = match name.as_str() {
+                "absorbing" => writeln!(text, "  {name:<28} {:>7.2} %  misjudged", 100.0 * error),
+                _ => writeln!(text, "  {name:<28} {error:>9.2e}"),
+            };
         }
     }
     if summary.model_return.is_some() || summary.search_return.is_some() {
