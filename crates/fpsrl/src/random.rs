@@ -38,6 +38,8 @@ pub enum Purpose {
     Draw = 20,
     /// Which episodes belong together: those of the judge, those that a member leaves out.
     Fold = 21,
+    /// Start states that promises are made from.
+    JudgeStart = 23,
     /// The seeds of an ensemble's members.
     Member = 22,
 }

@@ -54,7 +54,7 @@ pub(super) fn general() -> Problem {
             cognitive: 1.49618,
             social: 1.49618,
             velocity_limit: 0.1,
-            start_states: 100,
+            start_states: 200,
             patience: Some(200),
             caution: 0.5,
             outlook: OutlookKind::Spread,
@@ -108,7 +108,7 @@ pub(super) fn problem(kind: PlantKind) -> Problem {
                 actions: vec![force(30.0)],
                 data: DataSettings { episode_length: 500, ..general.data },
                 policy: PolicySettings { rules: 4, mirrored: true, ..general.policy },
-                search: SearchSettings { particles: 300, iterations: 300, start_states: 40, ..general.search },
+                search: SearchSettings { particles: 300, iterations: 300, start_states: 60, ..general.search },
                 ..general
             }
         }

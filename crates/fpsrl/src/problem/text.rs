@@ -102,7 +102,7 @@ impl Problem {
         file.key("cognitive", number(search.cognitive), "c1, the pull of a particle's own best");
         file.key("social", number(search.social), "c2, the pull of its neighbourhood's best");
         file.key("velocity_limit", number(search.velocity_limit), "as a fraction of each parameter's range");
-        file.key("start_states", search.start_states, "that a policy is scored from");
+        file.key("start_states", search.start_states, "that a policy is scored from, dealt out to the members");
         let patience = search.patience.map_or("\"none\"".into(), |patience| patience.to_string());
         file.key("patience", patience, "iterations without improvement that end the search, or \"none\"");
         let numerics = MODES.iter().find(|(_, mode)| *mode == search.numerics);

@@ -12,9 +12,10 @@
 //! Lanes do not depend on each other, and their returns are added up in one fixed order at the end: so a value
 //! is the same to the last bit whatever was pruned or parked on the way.
 //!
-//! A fitness may be asked of several worlds at once, the members of an ensemble. Each start state is rolled out in each of
-//! them; all roll together, so that the bound falls as fast as in one world. [`Outlook`] says how their returns become one
-//! number. It is never above their mean (or, for the worst, above any of them), and that is what the bound uses.
+//! A fitness may be asked of several worlds at once, the members of an ensemble. The start states are dealt out to them,
+//! so that several worlds cost no more than one, and all roll together, so that the bound falls as fast. [`Outlook`]
+//! says how the mean returns in the worlds become one number. It is never above their mean (or, for the worst, above any
+//! of them), and that is what the bound uses.
 
 use super::{Lanes, StartStates};
 use crate::policy::Policy;
@@ -100,12 +101,10 @@ pub struct FitnessFunction<'a> {
 pub struct Workspace {
     /// What rolls in each world.
     rolling: Vec<Rolling>,
-    /// The return of each start state, world after world.
+    /// The return of each start state.
     returns: Vec<f64>,
     /// The mean return in each world.
     means: Vec<f64>,
-    /// What the blocks so far have earned: all worlds together, or each.
-    finished: Vec<Sum>,
 }
 
 /// Lanes that roll in one world.
@@ -119,8 +118,10 @@ struct Rolling {
     parked_states: Vec<f32>,
     /// The first parked lane that has not gone on yet.
     next_parked: usize,
-    /// What lanes that are through have earned, and others that belong to the same goal.
+    /// What lanes that are through have earned.
     settled: Sum,
+    /// Start states of this world that have not begun yet.
+    waiting: usize,
 }
 
 /// How far a lane has come.
@@ -135,8 +136,7 @@ struct Rollout {
 }
 
 impl Workspace {
-    /// The return from each start state of the policy that was scored last, world after world; meaningless if it was
-    /// given up.
+    /// The return from each start state of the policy that was scored last; meaningless if it was given up.
     pub fn returns(&self) -> &[f64] {
         &self.returns
     }
@@ -148,12 +148,13 @@ impl<'a> FitnessFunction<'a> {
         Self::of_several(vec![world], Outlook::MeanLessSpread(0.0), starts, horizon, discount, numerics)
     }
 
-    /// The fitness in several worlds, which have the same variables.
+    /// The fitness in several worlds, which have the same variables: the first start states are for the first world, and
+    /// so on. Worlds for which there is no start state do not count.
     ///
     /// # Panics
     /// If there is no world.
     pub fn of_several(
-        worlds: Vec<&'a dyn World>,
+        mut worlds: Vec<&'a dyn World>,
         outlook: Outlook,
         starts: &StartStates,
         horizon: usize,
@@ -161,6 +162,7 @@ impl<'a> FitnessFunction<'a> {
         numerics: Numerics,
     ) -> Self {
         assert!(!worlds.is_empty(), "a fitness needs a world");
+        worlds.truncate(starts.len().max(1));
         let discounts: Vec<f64> = (0..horizon).map(|step| discount.powi(step as i32)).collect();
         let mut tails = vec![0.0; horizon + 1];
         for step in (0..horizon).rev() {
@@ -183,7 +185,7 @@ impl<'a> FitnessFunction<'a> {
 
     /// Room for one thread.
     pub fn workspace(&self) -> Workspace {
-        let block = self.count.min(self.block());
+        let block = self.count.min(BLOCK);
         let rolling = |world: &&dyn World| Rolling {
             lanes: Lanes::new(world.state_count(), world.action_count(), block),
             rollouts: Vec::with_capacity(block),
@@ -191,19 +193,19 @@ impl<'a> FitnessFunction<'a> {
             parked_states: Vec::with_capacity(block * world.state_count()),
             next_parked: 0,
             settled: Sum::default(),
+            waiting: 0,
         };
-        let worlds = self.worlds.len();
         Workspace {
             rolling: self.worlds.iter().map(rolling).collect(),
-            returns: vec![0.0; worlds * self.count],
-            means: vec![0.0; worlds],
-            finished: vec![Sum::default(); if self.outlook == Outlook::Worst { worlds } else { 1 }],
+            returns: vec![0.0; self.count],
+            means: vec![0.0; self.worlds.len()],
         }
     }
 
-    /// Start states that advance together.
-    fn block(&self) -> usize {
-        (BLOCK / self.worlds.len()).max(1)
+    /// The start states of a world.
+    fn share(&self, world: usize) -> std::ops::Range<usize> {
+        let worlds = self.worlds.len();
+        self.count * world / worlds..self.count * (world + 1) / worlds
     }
 
     /// Number of start states.
@@ -222,7 +224,7 @@ impl<'a> FitnessFunction<'a> {
         &self.order
     }
 
-    /// The return from each start state, in their order, world after world.
+    /// The return from each start state, in their order.
     pub fn returns<'w>(&self, policy: &dyn Policy, workspace: &'w mut Workspace) -> &'w [f64] {
         self.fitness(policy, f64::NEG_INFINITY, workspace);
         &workspace.returns
@@ -233,56 +235,62 @@ impl<'a> FitnessFunction<'a> {
     /// The value is the same to the last bit whatever is to be beaten. A policy that does not exceed `to_beat` may
     /// still be scored in full.
     pub fn fitness(&self, policy: &dyn Policy, to_beat: f64, workspace: &mut Workspace) -> Fitness {
-        let best_return = self.largest_reward * self.tails[0];
-        workspace.finished.fill(Sum::default());
-        // Under the worst outlook each world has to beat it by itself, else all of them together.
-        let sums = workspace.finished.len();
-        let worlds_of_a_sum = self.worlds.len() / sums;
-        let goal = to_beat * (self.count * worlds_of_a_sum) as f64;
+        for (world, rolling) in workspace.rolling.iter_mut().enumerate() {
+            rolling.settled = Sum::default();
+            rolling.waiting = self.share(world).len();
+        }
         let mut model_steps = 0;
-        let block = self.block();
-        for (index, origins) in self.order.chunks(block).enumerate() {
-            let untouched = (self.count - index * block - origins.len()) * worlds_of_a_sum;
-            if !self.roll(policy, origins, untouched as f64 * best_return, goal, workspace, &mut model_steps) {
+        for origins in self.order.chunks(BLOCK) {
+            if !self.roll(policy, origins, to_beat, workspace, &mut model_steps) {
                 return Fitness { value: None, model_steps };
-            }
-            for (world, returns) in workspace.returns.chunks(self.count).enumerate() {
-                origins.iter().for_each(|&origin| workspace.finished[world % sums].add(returns[origin]));
             }
         }
         // Always added up in the order of the start states, so that the order of rolling does not show.
-        for (mean, returns) in workspace.means.iter_mut().zip(workspace.returns.chunks(self.count)) {
-            *mean = returns.iter().sum::<f64>() / self.count as f64;
+        for (world, mean) in workspace.means.iter_mut().enumerate() {
+            let share = self.share(world);
+            let count = share.len() as f64;
+            *mean = workspace.returns[share].iter().sum::<f64>() / count;
         }
         Fitness { value: Some(self.outlook.of(&workspace.means)), model_steps }
     }
 
-    /// Rolls a block of start states out; false if together with what is finished and the most that `untouched` blocks
-    /// can bring they cannot exceed `goal`. If there is a sum for each world, each has to exceed it by itself.
+    /// Whether all that may still come does not exceed what is to be beaten.
+    fn is_hopeless(&self, rolling: &[Rolling], to_beat: f64) -> bool {
+        let at_most = |(world, rolling): (usize, &Rolling)| {
+            rolling.at_best(self.largest_reward, &self.tails).at_most() / self.share(world).len() as f64
+        };
+        let mut bounds = rolling.iter().enumerate().map(at_most);
+        match self.outlook {
+            Outlook::Worst => bounds.any(|bound| bound <= to_beat),
+            Outlook::MeanLessSpread(_) => {
+                let mut sum = Sum::default();
+                bounds.for_each(|bound| sum.add(bound));
+                sum.at_most() <= to_beat * rolling.len() as f64
+            }
+        }
+    }
+
+    /// Rolls a block of start states out; false if `to_beat` can no longer be exceeded.
     fn roll(
         &self,
         policy: &dyn Policy,
         origins: &[usize],
-        untouched: f64,
-        goal: f64,
+        to_beat: f64,
         workspace: &mut Workspace,
         model_steps: &mut u64,
     ) -> bool {
-        let Workspace { rolling, returns, finished, .. } = workspace;
-        rolling.iter_mut().for_each(|rolling| rolling.begin(&self.starts, origins));
-        for (rolling, finished) in rolling.iter_mut().zip(finished.iter()) {
-            rolling.settled = *finished;
-            rolling.settled.add(untouched);
+        let Workspace { rolling, returns, .. } = workspace;
+        for (world, rolling) in rolling.iter_mut().enumerate() {
+            let share = self.share(world);
+            rolling.begin(&self.starts, origins.iter().copied().filter(|origin| share.contains(origin)));
         }
-        let one_goal = finished.len() == 1;
-        let prunable = goal > f64::NEG_INFINITY;
+        let prunable = to_beat > f64::NEG_INFINITY;
         // Lanes are parked only where something can be pruned, and not before a lane has been seen to lose.
         let mut parking = prunable;
         let mut most_lost = 0.0f64;
         let mut round = 0usize;
         loop {
-            for ((rolling, world), returns) in rolling.iter_mut().zip(&self.worlds).zip(returns.chunks_mut(self.count))
-            {
+            for (rolling, world) in rolling.iter_mut().zip(&self.worlds) {
                 if rolling.lanes.live() == 0 {
                     continue;
                 }
@@ -301,27 +309,16 @@ impl<'a> FitnessFunction<'a> {
             }
             round += 1;
             let all_rest = rolling.iter().all(|rolling| rolling.lanes.live() == 0);
-            if (prunable && round.is_multiple_of(ROUNDS_BETWEEN_CHECKS)) || all_rest {
-                let at_best = |rolling: &Rolling| rolling.at_best(self.largest_reward, &self.tails);
-                let hopeless = match one_goal {
-                    true => {
-                        let mut best = Sum::default();
-                        rolling.iter().for_each(|rolling| best.join(at_best(rolling)));
-                        best.at_most() <= goal
-                    }
-                    false => rolling.iter().any(|rolling| at_best(rolling).at_most() <= goal),
-                };
-                if hopeless {
-                    return false;
-                }
+            let may_give_up = prunable && round.is_multiple_of(ROUNDS_BETWEEN_CHECKS);
+            if (may_give_up || all_rest) && self.is_hopeless(rolling, to_beat) {
+                return false;
             }
             if all_rest {
                 parking = false;
-                let Some(waiting) = rolling.iter_mut().find(|rolling| rolling.next_parked < rolling.parked.len())
-                else {
+                let Some(next) = rolling.iter_mut().find(|rolling| rolling.next_parked < rolling.parked.len()) else {
                     return true;
                 };
-                waiting.go_on(self.starts.len());
+                next.go_on(self.starts.len());
             }
         }
     }
@@ -329,19 +326,19 @@ impl<'a> FitnessFunction<'a> {
 
 impl Rolling {
     /// Puts start states on the lanes.
-    fn begin(&mut self, starts: &[Vec<f32>], origins: &[usize]) {
-        self.lanes.set_live(origins.len());
+    fn begin(&mut self, starts: &[Vec<f32>], origins: impl Iterator<Item = usize>) {
+        self.rollouts.clear();
+        self.rollouts.extend(origins.map(|origin| Rollout { origin, step: 0, sum: 0.0 }));
+        self.lanes.set_live(self.rollouts.len());
         for (variable, column) in starts.iter().enumerate() {
-            for (to, &from) in self.lanes.state_mut(variable).iter_mut().zip(origins) {
-                *to = column[from];
+            for (to, from) in self.lanes.state_mut(variable).iter_mut().zip(&self.rollouts) {
+                *to = column[from.origin];
             }
         }
-        self.rollouts.clear();
-        self.rollouts.extend(origins.iter().map(|&origin| Rollout { origin, step: 0, sum: 0.0 }));
+        self.waiting -= self.rollouts.len();
         self.parked.clear();
         self.parked_states.clear();
         self.next_parked = 0;
-        self.settled = Sum::default();
     }
 
     /// Adds the rewards of the last step up; true if a lane has come to its end.
@@ -390,6 +387,7 @@ impl Rolling {
     /// What its lanes come to if they earn the maximum from now on.
     fn at_best(&self, largest: f64, tails: &[f64]) -> Sum {
         let mut best = self.settled;
+        best.add(self.waiting as f64 * largest * tails[0]);
         for rollout in self.rollouts.iter().chain(&self.parked[self.next_parked..]) {
             best.add(rollout.sum + largest * tails[rollout.step]);
         }
@@ -421,11 +419,6 @@ impl Sum {
     fn add(&mut self, term: f64) {
         self.value += term;
         self.size += term.abs();
-    }
-
-    fn join(&mut self, other: Sum) {
-        self.value += other.value;
-        self.size += other.size;
     }
 
     /// No smaller than the sum without rounding.
