@@ -268,6 +268,25 @@ mod tests {
     }
 
     #[test]
+    fn runs_on_fresh_logs_show_their_worst_and_whether_promises_were_kept() {
+        let run = |seed, true_return: f64, kept| super::super::TrustedRun {
+            seed,
+            promise: -42.0,
+            interval: [-43.0, -41.0],
+            true_return,
+            kept,
+            verdict: if kept { Word::Go } else { Word::Careful },
+            seconds: 60.0,
+        };
+        let mut example = example();
+        assert!(!example.markdown().contains("Trusted"));
+        example.cells[0].trusted = vec![run(1, -41.0, true), run(2, -42.0, true), run(3, -43.6, false)];
+        let markdown = example.markdown();
+        let row = "| 1,000 | 3 | -42.20 | -43.60 | 1.31 | **-41.99** | -44.87 | 2 of 3 | 2 go, 1 careful |";
+        assert!(markdown.contains(row), "{markdown}");
+    }
+
+    #[test]
     fn thousands_are_set_apart() {
         assert_eq!(grouped(100), "100");
         assert_eq!(grouped(100_000), "100,000");
