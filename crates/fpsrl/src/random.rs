@@ -34,6 +34,10 @@ pub enum Purpose {
     PlanStart = 11,
     /// The random factors of a plan's move.
     PlanMove = 12,
+    /// Which rows a tree of a forest sees, and which inputs a split may divide.
+    Forest = 20,
+    /// Which rows a Gaussian process learns its covariance from, and which become its centres.
+    Process = 21,
 }
 
 /// A source of random numbers for one seed and one purpose.

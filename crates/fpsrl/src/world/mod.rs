@@ -1,7 +1,10 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
 pub mod absorbing;
+mod approximator;
 pub mod fit;
+pub mod forest;
+pub mod gaussian_process;
 mod kernel;
 pub mod known;
 mod learned;
