@@ -1,11 +1,51 @@
-//! What can stand for a learned quantity on lanes: a network, a Gaussian process or a forest.
+//! What can stand for a learned quantity: a network, or instead of it a Gaussian process or a forest; as stored, and on lanes.
 
 use fearless_simd::Simd;
+use serde::{Deserialize, Serialize};
 
+use super::forest::Forest;
 use super::forest::lanes::ForestKernel;
+use super::gaussian_process::GaussianProcess;
 use super::gaussian_process::lanes::ProcessKernel;
 use super::kernel::{Group, NetworkKernel};
+use super::model::VariableModel;
 use crate::simd::Arithmetic;
+
+/// What predicts instead of a network, between scaled numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Approximator {
+    /// A Gaussian process.
+    GaussianProcess(GaussianProcess),
+    /// A forest, or a single tree.
+    Forest(Forest),
+}
+
+impl Approximator {
+    /// The output for scaled inputs.
+    pub fn evaluate(&self, inputs: &[f64]) -> f64 {
+        match self {
+            Self::GaussianProcess(process) => process.evaluate(inputs),
+            Self::Forest(forest) => forest.evaluate(inputs),
+        }
+    }
+
+    /// How sure the output is: its variance in scaled units, noise included for a process, over the trees for a forest.
+    pub fn variance(&self, inputs: &[f64]) -> f64 {
+        match self {
+            Self::GaussianProcess(process) => process.variance(inputs),
+            Self::Forest(forest) => forest.variance(inputs),
+        }
+    }
+
+    /// What is wrong with one that should read so many inputs, if anything is.
+    pub fn fault(&self, inputs: usize) -> Option<String> {
+        match self {
+            Self::GaussianProcess(process) => process.fault(inputs),
+            Self::Forest(forest) => forest.fault(inputs),
+        }
+    }
+}
 
 /// A learned quantity laid out for lanes, with its scaling of inputs and output.
 #[derive(Clone, Debug)]
@@ -19,6 +59,18 @@ pub(super) enum ApproximatorKernel {
 }
 
 impl ApproximatorKernel {
+    /// Lays out what predicts a quantity. Its inputs will be given relative to `origin`.
+    pub(super) fn new(part: &VariableModel, origin: &[f64]) -> Self {
+        let VariableModel { network, inputs, output, instead, .. } = part;
+        match instead {
+            None => Self::Network(NetworkKernel::new(network, inputs, output, origin)),
+            Some(Approximator::GaussianProcess(process)) => {
+                Self::Process(ProcessKernel::new(process, inputs, output, origin))
+            }
+            Some(Approximator::Forest(forest)) => Self::Forest(ForestKernel::new(forest, inputs, output, origin)),
+        }
+    }
+
     /// Room that it needs in the buffers.
     pub(super) fn width(&self) -> usize {
         match self {

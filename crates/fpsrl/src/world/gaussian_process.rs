@@ -146,7 +146,7 @@ enum Factors {
 impl GaussianProcess {
     /// Learns from scaled `inputs[input][row]` and `targets[row]`, only of the rows listed.
     ///
-    /// A row that is listed several times counts once: the same measurement says nothing twice, and would pretend that
+    /// A row that is there several times counts once: the same measurement says nothing twice, and would pretend that
     /// there is no noise. The result depends on the seed, and on nothing else.
     pub fn fit(inputs: &[Vec<f64>], targets: &[f64], rows: &[usize], options: &Options, seed: u64) -> Self {
         training::fit(inputs, targets, rows, options, seed)

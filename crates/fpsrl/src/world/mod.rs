@@ -1,7 +1,8 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
 pub mod absorbing;
-mod approximator;
+pub mod approximator;
+pub mod ensemble;
 pub mod fit;
 pub mod forest;
 pub mod gaussian_process;
@@ -10,8 +11,10 @@ pub mod known;
 mod learned;
 pub mod model;
 pub mod network;
+pub mod support;
 pub mod training;
 
+pub use ensemble::LearnedWorlds;
 pub use kernel::WIDEST;
 pub use learned::NetworkWorld;
 

@@ -8,6 +8,8 @@
 //! before it leave unexplained of its variance (randomly pivoted Cholesky: Chen, Epperly, Tropp and Webber 2023). The
 //! greedy choice of the largest instead would spend centres on every runaway.
 
+use std::collections::HashSet;
+
 use nalgebra::{DMatrix, DVector};
 
 use super::algebra::Factor;
@@ -59,7 +61,9 @@ pub(super) fn fit(
     let stream = Stream::new(seed, Purpose::Process);
     let mut unique = rows.to_vec();
     unique.sort_unstable();
-    unique.dedup();
+    let mut seen: HashSet<Vec<u64>> = HashSet::new();
+    let bits = |row: usize| inputs.iter().map(|column| column[row]).chain([targets[row]]).map(f64::to_bits).collect();
+    unique.retain(|&row| seen.insert(bits(row)));
     // In random order, so that the first so many are a fair part.
     let order: Vec<usize> = stream.permutation(unique.len(), 0).into_iter().map(|place| unique[place]).collect();
     let points: Vec<Vec<f64>> = order.iter().map(|&row| inputs.iter().map(|column| column[row]).collect()).collect();
