@@ -64,6 +64,7 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
         generalisation_error: 0.0,
         depths: Vec::new(),
         network: network(index as u32, inputs.len(), layers, neurons, (index < 4).then_some(index)),
+        instead: None,
     };
     WorldModel {
         format: 1,

@@ -5,6 +5,7 @@
 //! validation error too; the generalisation rows judge, and decide nothing. Trainings share nothing but the data, so
 //! that neither the number of threads nor their order changes a weight.
 
+mod others;
 mod starts;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -129,12 +130,16 @@ pub(super) fn fit_member(
     }
     // Members differ in their first weights too.
     let own = &Problem { seed: member.seed(problem.seed), ..problem.clone() };
-    let quantities: Vec<Quantity> = quantities(own, &transitions, &split);
+    let mut quantities: Vec<Quantity> = quantities(own, &transitions, &split);
+    for (index, quantity) in quantities.iter_mut().enumerate() {
+        quantity.needs_network = others::needs_network(own, member.like, index);
+    }
     let plan = Plan::new(own, &quantities, member.like);
     progress.begin(Stage::Fit, plan.total);
     let fitted = plan.run(own, &quantities, progress);
     progress.end(Stage::Fit);
     let mut variables = fitted?;
+    others::replace(own, &quantities, member.like, &mut variables, progress);
     let mut reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
     let limits = |fold: fn(f64, f64) -> f64, first| all.rewards.iter().copied().fold(first, fold);
     let mut reward_limits = [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)];
@@ -292,6 +297,7 @@ struct Quantity {
     /// Starts take these in turn.
     trees: Vec<Tree>,
     constant: bool,
+    needs_network: bool,
 }
 
 /// The state variables' changes, then the reward.
@@ -336,6 +342,7 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
                 generalisation: part(&split.generalisation),
                 training,
                 trees,
+                needs_network: true,
             }
         })
         .collect()
@@ -459,6 +466,7 @@ impl Plan {
                     generalisation_error: error.generalisation_error,
                     depths: own.iter().map(|network| network.2).collect(),
                     network: shape(problem, quantity, *depth).network(parameters),
+                    instead: None,
                 })
             })
             .collect()
@@ -486,7 +494,7 @@ impl Plan {
     }
 }
 
-/// A training from its start; none for a constant, which needs none.
+/// A training from its start; none for what needs none, such as a constant.
 fn begin<'a>(
     problem: &Problem,
     quantity: &'a Quantity,
@@ -494,7 +502,7 @@ fn begin<'a>(
     depth: usize,
     restart: usize,
 ) -> Option<Training<'a>> {
-    if quantity.constant {
+    if quantity.constant || !quantity.needs_network {
         return None;
     }
     let shape = shape(problem, quantity, depth);
