@@ -251,7 +251,7 @@ impl<'a> Search<'a> {
         });
         let count = self.fitness.start_count();
         let mut totals = vec![0.0; count];
-        for (_, returns) in &scored {
+        for returns in scored.iter().flat_map(|(_, returns)| returns.chunks(count)) {
             for (total, value) in totals.iter_mut().zip(returns) {
                 *total += value;
             }
