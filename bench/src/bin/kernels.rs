@@ -9,8 +9,8 @@
 use fearless_simd::{Simd, SimdBase};
 use fpsrl::policy::{FuzzyKernel, Policy};
 use fpsrl::rollout::{FitnessFunction, Lanes, StartStates};
-use fpsrl::simd::functions::{atan, exp, exp2_at_most_one, tanh};
 use fpsrl::simd::Fused;
+use fpsrl::simd::functions::{atan, exp, exp2_at_most_one, tanh};
 use fpsrl::world::{NetworkWorld, World};
 use fpsrl_bench::{avx2, swing_up_policy, swing_up_starts, swing_up_world};
 use std::collections::BTreeMap;
