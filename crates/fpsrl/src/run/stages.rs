@@ -367,9 +367,9 @@ impl RunDirectory {
     }
 }
 
-/// How far rewards are in doubt.
-fn doubt(verdict: &Option<Verdict>) -> f64 {
-    verdict.as_ref().map_or(0.0, |verdict| verdict.reward_doubt)
+/// How far rewards are in doubt, to the members and to the judge.
+fn doubt(verdict: &Option<Verdict>) -> [f64; 2] {
+    verdict.as_ref().map_or([0.0; 2], |verdict| [verdict.reward_doubt, verdict.judge_doubt])
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {

@@ -43,12 +43,12 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// What a policy promises from given start states. Rewards are in doubt by so much: their error in episodes that a
-    /// model had not seen, all of which may point the same way.
+    /// What a policy promises from given start states. Rewards are in doubt by so much, for the members and for the
+    /// judge: their error in episodes that a model had not seen, all of which may point the same way.
     pub fn of(
         problem: &Problem,
         worlds: &LearnedWorlds,
-        reward_doubt: f64,
+        doubts: [f64; 2],
         policy: &FuzzyPolicy,
         starts: &StartStates,
         numerics: Numerics,
@@ -64,8 +64,8 @@ impl Promise {
         // No return lies beyond what the rewards of the log allow.
         let steps = (0..problem.horizon).map(|step| problem.discount().powi(step as i32)).sum::<f64>();
         let possible = worlds.world.reward_limits.map(|limit| limit * steps);
-        let (mean, interval) = interval(&members, reward_doubt * steps, possible);
-        let judged = (!judges.is_empty()).then(|| self::interval(&judges, reward_doubt * steps, possible));
+        let (mean, interval) = interval(&members, doubts[0] * steps, possible);
+        let judged = (!judges.is_empty()).then(|| self::interval(&judges, doubts[1] * steps, possible));
         let outside = match &worlds.support {
             None => 0.0,
             Some(support) => {
@@ -95,14 +95,14 @@ impl Promise {
 pub fn choose(
     problem: &Problem,
     worlds: &LearnedWorlds,
-    reward_doubt: f64,
+    doubts: [f64; 2],
     candidates: &[FuzzyPolicy],
     numerics: Numerics,
 ) -> Result<Option<(usize, Promise)>> {
     let starts = StartStates::for_judging(problem);
     let mut first = None;
     for (index, policy) in candidates.iter().enumerate() {
-        let promise = Promise::of(problem, worlds, reward_doubt, policy, &starts, numerics)?;
+        let promise = Promise::of(problem, worlds, doubts, policy, &starts, numerics)?;
         if promise.is_acceptable(problem) {
             return Ok(Some((index, Promise { rejected: index, ..promise })));
         }
@@ -248,7 +248,7 @@ mod tests {
 
     fn chosen(worlds: &LearnedWorlds, problem: &Problem) -> (usize, Promise) {
         let candidates = [pushing(0.9), pushing(0.5), pushing(-0.9)];
-        choose(problem, worlds, 0.0, &candidates, Numerics::detect(Mode::Fast)).unwrap().unwrap()
+        choose(problem, worlds, [0.0; 2], &candidates, Numerics::detect(Mode::Fast)).unwrap().unwrap()
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         let worlds = worlds(&[0.9, 0.91, 0.89], &[-0.9, -0.91, -0.89]);
         let candidates = [pushing(0.9), pushing(0.5)];
         let (index, promise) =
-            choose(&problem, &worlds, 0.0, &candidates, Numerics::detect(Mode::Fast)).unwrap().unwrap();
+            choose(&problem, &worlds, [0.0; 2], &candidates, Numerics::detect(Mode::Fast)).unwrap().unwrap();
         assert_eq!((index, promise.holds), (0, Some(false)));
     }
 

@@ -65,6 +65,9 @@ pub struct Verdict {
     /// The root of the mean squared error of the reward there, in its own unit; 0 if it is known.
     #[serde(default)]
     pub reward_doubt: f64,
+    /// The same of the judge, on the episodes of the members; 0 without a judge.
+    #[serde(default)]
+    pub judge_doubt: f64,
     /// The share of unseen changes within the members' own 95 % interval; null with a single member.
     pub calibration: Option<f64>,
     /// The share of start states within the log's ranges.
@@ -100,13 +103,18 @@ impl Verdict {
         };
         let known = problem.world.reward.is_some();
         let reward_error = if known { None } else { testers.reward_error() };
-        let variance = Scale::standard(&testers.log.rewards).spread.powi(2);
+        let doubt = |testers: &Testers<'_>, error: Option<f64>| {
+            let spread = Scale::standard(&testers.log.rewards).spread;
+            error.map_or(0.0, |error| error.sqrt() * spread)
+        };
+        let judged = Testers::of_judge(problem, &shares, worlds);
         let mut verdict = Self {
             word: Word::Go,
             reason: String::new(),
             open_loop,
             reward_error,
-            reward_doubt: reward_error.map_or(0.0, |error| (error * variance).sqrt()),
+            reward_doubt: doubt(&testers, reward_error),
+            judge_doubt: if known { 0.0 } else { doubt(&judged, judged.reward_error()) },
             calibration: calibration(problem, &shares.members, worlds),
             coverage: worlds.support.as_ref().map_or(1.0, inside),
         };
@@ -197,25 +205,37 @@ struct Testers<'a> {
 
 impl<'a> Testers<'a> {
     fn new(problem: &Problem, shares: &'a Shares, worlds: &'a LearnedWorlds) -> Self {
-        let moves = |log: &Transitions| -> Vec<bool> {
-            let absorbed = absorbing::rewards_from_then_on(log);
-            absorbed.iter().map(|later| later.is_none() || !problem.world.absorbing).collect()
-        };
         // A plant that has stopped no longer shows how fast it was then, so stretches end before it stops. Members leave a
         // group of episodes out each; a single world is tested on the judge's episodes, if there are any.
         let (log, testers) = match worlds.members.is_empty() {
             false => {
-                let moves = moves(&shares.members);
+                let moves = moving(problem, &shares.members);
                 let own = |(index, world)| {
                     (world, stretches(&shares.members, |row| moves[row] && shares.left_out_by[row] == index + 1))
                 };
                 (&shares.members, worlds.members.iter().enumerate().map(own).collect())
             }
             true => {
-                let moves = moves(&shares.judge);
+                let moves = moving(problem, &shares.judge);
                 (&shares.judge, vec![(&worlds.world, stretches(&shares.judge, |row| moves[row]))])
             }
         };
+        Self::over(problem, shares, log, testers)
+    }
+
+    /// The judge's first world with the episodes of the members, none of which it has seen.
+    fn of_judge(problem: &Problem, shares: &'a Shares, worlds: &'a LearnedWorlds) -> Self {
+        let moves = moving(problem, &shares.members);
+        let own = |world| (world, stretches(&shares.members, |row| moves[row]));
+        Self::over(problem, shares, &shares.members, worlds.judges.first().map(own).into_iter().collect())
+    }
+
+    fn over(
+        problem: &Problem,
+        shares: &Shares,
+        log: &'a Transitions,
+        testers: Vec<(&'a WorldModel, Vec<std::ops::Range<usize>>)>,
+    ) -> Self {
         Self {
             log,
             angles: problem.states.iter().map(|state| state.angle).collect(),
@@ -279,6 +299,12 @@ impl<'a> Testers<'a> {
         let variance = Scale::standard(&self.log.rewards).spread.powi(2);
         (count > 0).then(|| sum / count as f64 / variance)
     }
+}
+
+/// Of each row, whether the plant moves in it.
+fn moving(problem: &Problem, log: &Transitions) -> Vec<bool> {
+    let absorbed = absorbing::rewards_from_then_on(log);
+    absorbed.iter().map(|later| later.is_none() || !problem.world.absorbing).collect()
 }
 
 /// Runs of rows that follow each other in one episode and are chosen.
