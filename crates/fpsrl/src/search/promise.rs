@@ -193,6 +193,7 @@ mod tests {
             validation_error: 0.0,
             generalisation_error: 0.0,
             depths: vec![],
+            instead: None,
             network: Network {
                 layers: vec![
                     Layer { inputs, outputs: 1, weights, biases: vec![0.0] },

@@ -178,9 +178,13 @@ pub(super) fn fit_member(
     let mut arrivals = arrivals(&world, all, &later_rewards);
     let unseen = Split::new(arrivals.len(), problem.seed).map_or_else(|_| Vec::new(), |split| split.generalisation);
     if member.number > 0 {
+        // Ends are rare and each tells something: all members know them. What they draw is where the plant went on.
         let stream = Stream::new(own.seed, Purpose::Draw);
-        let drawn = |draw: usize| (stream.uniform(0, draw as u32, 1) * arrivals.len() as f64) as usize;
-        arrivals = (0..arrivals.len()).map(|draw| arrivals[drawn(draw).min(arrivals.len() - 1)].clone()).collect();
+        let (ends, others): (Vec<Arrival>, Vec<Arrival>) =
+            arrivals.into_iter().partition(|row| row.rewards.1.is_some());
+        let drawn = |draw: usize| (stream.uniform(0, draw as u32, 1) * others.len() as f64) as usize;
+        arrivals = (0..others.len()).map(|draw| others[drawn(draw).min(others.len() - 1)].clone()).collect();
+        arrivals.extend(ends);
     }
     if problem.world.mirror {
         let images: Vec<Arrival> = arrivals.iter().map(Arrival::mirrored).collect();
