@@ -78,10 +78,13 @@ def single_tree():
     theirs = DecisionTreeRegressor(min_samples_leaf=ours["leaf"], random_state=0)
     theirs.fit(inputs[: ours["rows"]], targets[: ours["rows"]])
     assert theirs.get_n_leaves() == ours["leaves"][0], (theirs.get_n_leaves(), ours["leaves"])
-    # Of equally good divisions by different inputs, each takes another.
+    # The same rows stand in the same leaves. Of divisions that part the same rows by different inputs each takes another, so
+    # that rows in between may go elsewhere.
+    same = np.mean(np.abs(theirs.predict(inputs[: ours["rows"]]) - ours["seen"]) < 1e-6)
+    assert same > 0.99, same
     equal = np.mean(np.abs(theirs.predict(asked) - ours["mean"]) < 1e-6)
-    assert equal > 0.97, equal
-    return f"{100 * equal:.0f} % of the predictions are the same"
+    assert equal > 0.9, equal
+    return f"the same for {100 * same:.0f} % of the rows seen, {100 * equal:.0f} % of others"
 
 
 def forest():

@@ -35,7 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let forest = Forest::fit(&columns, &targets, &rows, options, 1);
         let mean: Vec<f64> = unseen.iter().map(|&row| forest.evaluate(&point(row))).collect();
         let leaves: Vec<usize> = forest.trees.iter().map(|tree| tree.leaves()).collect();
-        json!({ "rows": rows.len(), "leaf": options.leaf, "mean": mean, "leaves": leaves })
+        let seen: Vec<f64> = rows.iter().map(|&row| forest.evaluate(&point(row))).collect();
+        json!({ "rows": rows.len(), "leaf": options.leaf, "mean": mean, "seen": seen, "leaves": leaves })
     };
     let usual = gaussian_process::Options::default();
     let written = json!({
@@ -43,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "targets": targets,
         "unseen": unseen,
         "exact": process(250, &usual),
-        "sparse": process(2_500, &gaussian_process::Options { centres: 120, ..usual }),
+        "sparse": process(1_500, &gaussian_process::Options { exact_rows: 500, centres: 120, ..usual }),
         "tree": forest(400, &forest::Options { leaf: 3, most_leaves: usize::MAX, ..forest::Options::single_tree() }),
         "forest": forest(1_000, &forest::Options { leaf: 2, most_leaves: usize::MAX, ..forest::Options::default() }),
     });

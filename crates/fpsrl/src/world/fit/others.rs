@@ -2,7 +2,7 @@
 //! decide.
 //!
 //! On lanes a process of a hundred centres costs as much as several networks. So where the choice is free, it must do better
-//! than the network by a good deal, and have few centres.
+//! than the network by a good deal, have few centres, and is not even tried where the network is good enough.
 
 use rayon::prelude::*;
 
@@ -17,6 +17,9 @@ use crate::world::training::Samples;
 
 /// Validation error over that of the network, below which something else takes its place.
 const BETTER: f64 = 0.5;
+
+/// A network whose validation error is below this is good enough; nothing else is tried.
+const GOOD_ENOUGH: f64 = 1e-4;
 
 /// Centres of a process that nobody asked for, at most.
 const FREE_CENTRES: usize = 256;
@@ -58,8 +61,8 @@ pub(super) fn replace(
         let targets: Vec<f64> = (0..quantity.training.rows()).map(|row| quantity.training.target(row)).collect();
         let rows: Vec<usize> = (0..targets.len()).collect();
         let mut least = match quantity.needs_network {
-            true if like.is_none() => BETTER * part.validation_error,
-            true => return,
+            true if like.is_some() || part.validation_error < GOOD_ENOUGH => return,
+            true => BETTER * part.validation_error,
             false => {
                 part.depths.clear();
                 f64::INFINITY
