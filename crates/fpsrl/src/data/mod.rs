@@ -1,8 +1,10 @@
 //! Transitions: what the machine did. Formats in, episodes, splits and scaling.
 
 pub mod absorbing;
+pub mod coverage;
 pub mod csv;
 pub mod generate;
+pub mod log;
 pub mod scaling;
 pub mod split;
 

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::fmt::Display;
 
 use super::expression::{Expression, FUNCTIONS, Kind};
+use super::log::OneOrMany;
 use super::words::{OrAuto, OrWord};
 use super::written::{WrittenAction, WrittenState};
 use super::{
-    ActionVariable, DataSettings, EvaluationSettings, FORMAT, PolicySettings, Problem, SearchSettings, StateVariable,
-    WorldSettings, WrittenProblem, benchmarks,
+    ActionVariable, DataSettings, EvaluationSettings, FORMAT, LogSettings, PolicySettings, Problem, SearchSettings,
+    StartRule, StateVariable, WorldSettings, WrittenProblem, benchmarks,
 };
 use crate::error::{Error, Result};
 use crate::plant::PlantKind;
@@ -22,6 +23,10 @@ const LARGEST: f64 = 1e15;
 /// Narrower rules than this divide by something that f32 takes for 0.
 const NARROWEST: f64 = 1e-9;
 
+/// Transitions that are kept of a log where the user says nothing else: training takes minutes with them, and more
+/// bring little.
+const MOST_OF_A_LOG: usize = 100_000;
+
 /// Names of columns that are not variables.
 const RESERVED: [&str; 4] = ["episode", "step", "reward", "terminated"];
 
@@ -34,7 +39,7 @@ pub(super) const TRAINERS: [(&str, Trainer); 3] =
 
 impl WrittenProblem {
     /// Fills in the defaults and checks every setting.
-    pub fn check(self) -> Result<Problem> {
+    pub fn check(mut self) -> Result<Problem> {
         if self.format.is_some_and(|format| format == 0 || format > FORMAT) {
             let hint = format!("write `format = {FORMAT}`");
             return Err(Error::setting(
@@ -58,7 +63,18 @@ impl WrittenProblem {
             Some(OrAuto::Count(count)) => (false, usize::try_from(count).unwrap_or(usize::MAX)),
         };
         let trainer = by_name("trainer", &TRAINERS, self.world.trainer, defaults.world.trainer)?;
-        let states = states(self.states, plant, defaults.states)?;
+        let start = match &self.start {
+            Some(start) => StartRule::from_text(start),
+            None if plant.is_none() && self.states.iter().all(|state| state.start.is_none()) => StartRule::Data,
+            None => StartRule::Ranges,
+        };
+        let log = LogSettings::check(&mut self.data)?;
+        if plant.is_some() && log.is_some() {
+            let rule = "the data of a built-in plant are generated";
+            return Err(Error::setting("data.file", "given", rule, "leave out either `plant` or `file`"));
+        }
+        let most = if log.is_some() { MOST_OF_A_LOG } else { defaults.data.samples };
+        let states = states(self.states, plant, defaults.states, start == StartRule::Ranges)?;
         let actions = actions(self.actions, plant, defaults.actions)?;
         let names = {
             let states: Vec<String> = states.iter().map(|state| state.name.clone()).collect();
@@ -74,9 +90,12 @@ impl WrittenProblem {
             success: self.success.map_or(defaults.success, OrWord::value),
             states,
             actions,
+            start,
+            start_pool: None,
             data: DataSettings {
-                samples: self.data.samples.unwrap_or(defaults.data.samples),
+                samples: self.data.samples.unwrap_or(most),
                 episode_length: self.data.episode_length.unwrap_or(defaults.data.episode_length),
+                log,
             },
             world: WorldSettings {
                 trainer,
@@ -152,6 +171,7 @@ fn states(
     written: Vec<WrittenState>,
     plant: Option<PlantKind>,
     mut defaults: Vec<StateVariable>,
+    from_ranges: bool,
 ) -> Result<Vec<StateVariable>> {
     distinct("state variable", written.iter().map(|state| &state.name))?;
     if plant.is_none() && written.is_empty() {
@@ -165,13 +185,14 @@ fn states(
                 return Err(Error::UnknownName { kind: "state variable of this plant", name: change.name, known });
             }
             None => {
-                let Some(start) = change.start else {
+                let Some(start) = change.start.or((!from_ranges).then_some([0.0; 2])) else {
                     let key = format!("state.{}.start", change.name);
                     return Err(missing(&key, "where rollouts start", "start = [low, high]"));
                 };
                 defaults.push(StateVariable {
                     name: change.name.clone(),
                     unit: String::new(),
+                    columns: Vec::new(),
                     angle: false,
                     start,
                     data_start: start,
@@ -182,6 +203,7 @@ fn states(
             }
         };
         state.unit = change.unit.unwrap_or_else(|| std::mem::take(&mut state.unit));
+        state.columns = change.column.map_or_else(Vec::new, OneOrMany::list);
         state.angle = change.angle.unwrap_or(state.angle);
         state.start = change.start.unwrap_or(state.start);
         state.data_start = change.data_start.unwrap_or(state.data_start);
@@ -216,7 +238,9 @@ fn actions(
                     let key = format!("action.{}.limits", change.name);
                     return Err(missing(&key, "the lowest and the highest value", "limits = [low, high]"));
                 };
-                defaults.push(ActionVariable { name: change.name, unit: change.unit.unwrap_or_default(), limits });
+                let columns = change.column.map_or_else(Vec::new, OneOrMany::list);
+                let unit = change.unit.unwrap_or_default();
+                defaults.push(ActionVariable { name: change.name, unit, columns, limits });
             }
         }
     }

@@ -4,6 +4,8 @@
 //! |-------------------|------------|-----------------------------------------------------------|
 //! | `problem.toml`    | generate   | the complete problem, each default written out            |
 //! | `transitions.csv` | generate   | the log                                                   |
+//! | `data.json`       | generate   | of a log of the user's own: what was found in it, what it covers |
+//! | `starts.csv`      | fit        | where rollouts start, unless ranges say so                |
 //! | `world.json`      | fit        | the learned world, and the digest of the log it came from |
 //! | `policy.json`     | search     | the rules                                                 |
 //! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
@@ -21,11 +23,14 @@
 mod checkpoint;
 mod directory;
 mod growth;
+mod import;
 mod stages;
+mod starts;
 mod summary;
 mod yardsticks;
 
 pub use directory::RunDirectory;
+pub use import::DataReport;
 pub use stages::{WorldFile, generate};
 pub use summary::{Ceiling, Figures, GrowthStep, RuleGrowth, Summary};
 pub use yardsticks::NfqResult;

@@ -47,10 +47,13 @@ pub(super) struct Found {
     pub(super) growth: Option<RuleGrowth>,
 }
 
-/// Draws a log from the problem's plant, and makes a run directory of it.
+/// Draws a log from the problem's plant or imports the user's own, and makes a run directory of it.
 ///
 /// What is there already is refused; with `force`, the files of an old run give way.
 pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &dyn Progress) -> Result<RunDirectory> {
+    if problem.data.log.is_some() {
+        return super::import::import(problem, path, force, progress);
+    }
     directory::check_free(path, force)?;
     let began = Instant::now();
     let transitions = data::generate::generate(problem, progress)?;
@@ -104,14 +107,18 @@ impl RunDirectory {
         }
         let data_sha256 = self.data_sha256()?;
         let world = world::fit::fit(&problem, &transitions, progress)?;
+        self.write_starts(&problem, &transitions)?;
 
         let mut summary = Summary::new(&problem, transitions.len(), data_sha256.clone());
         // How long the log took to generate is known only if it is still that log.
         if let Some(earlier) = self.earlier_summary()?
             && earlier.data_sha256 == data_sha256
-            && let Some(seconds) = earlier.seconds.get("generate")
         {
-            summary.seconds.set("generate", seconds);
+            for stage in ["generate", "import"] {
+                if let Some(seconds) = earlier.seconds.get(stage) {
+                    summary.seconds.set(stage, seconds);
+                }
+            }
         }
         set_world_errors(&mut summary, &world);
         summary.seconds.set("fit", began.elapsed().as_secs_f64());
@@ -290,7 +297,7 @@ impl RunDirectory {
     fn summary_for(&self, problem: &Problem, model: &WorldModel, rows: usize) -> Result<Summary> {
         let mut summary = Summary::new(problem, rows, self.data_sha256()?);
         if let Some(earlier) = self.earlier_summary()? {
-            for stage in ["generate", "fit"] {
+            for stage in ["generate", "import", "fit"] {
                 if let Some(seconds) = earlier.seconds.get(stage) {
                     summary.seconds.set(stage, seconds);
                 }
@@ -309,7 +316,7 @@ impl RunDirectory {
         }
     }
 
-    fn write_summary(&self, summary: &Summary) -> Result<()> {
+    pub(super) fn write_summary(&self, summary: &Summary) -> Result<()> {
         files::write_json(&self.file(SUMMARY), summary)
     }
 }

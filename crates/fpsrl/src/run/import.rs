@@ -1,0 +1,71 @@
+//! The first stage of a run on a log of the user's own: the log becomes `transitions.csv`.
+
+use std::path::Path;
+use std::time::Instant;
+
+use super::directory::{self, DATA, PROBLEM, RunDirectory, TRANSITIONS};
+use super::summary::Summary;
+use crate::data::coverage::Coverage;
+use crate::data::log::{self, ImportReport, Imported};
+use crate::data::{Transitions, csv};
+use crate::error::Result;
+use crate::files;
+use crate::problem::{Problem, StartRule};
+use crate::progress::Progress;
+
+/// The state of the data: `data.json`, and what `fpsrl check` shows.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct DataReport {
+    /// What was found in the log, and what was done about it.
+    pub import: ImportReport,
+    /// What the transitions cover.
+    pub coverage: Coverage,
+}
+
+impl DataReport {
+    /// Reads a problem's log, and looks at it.
+    pub fn of(problem: &Problem, progress: &dyn Progress) -> Result<(Self, Transitions)> {
+        let Imported { transitions, report } = log::import(problem, progress)?;
+        let coverage = Coverage::of(problem, &transitions);
+        Ok((Self { import: report, coverage }, transitions))
+    }
+}
+
+/// Imports the log of a problem into a new run directory.
+pub(super) fn import(problem: &Problem, path: &Path, force: bool, progress: &dyn Progress) -> Result<RunDirectory> {
+    directory::check_free(path, force)?;
+    let began = Instant::now();
+    let (report, transitions) = DataReport::of(problem, progress)?;
+    let problem = &complete(problem, &transitions);
+    directory::create(path, force, |run| {
+        let text = problem.to_toml();
+        files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
+        csv::write(&run.file(TRANSITIONS), problem, &transitions)?;
+        files::write_json(&run.file(DATA), &report)?;
+        let mut summary = Summary::new(problem, transitions.len(), run.data_sha256()?);
+        summary.seconds.set("import", began.elapsed().as_secs_f64());
+        run.write_summary(&summary)
+    })
+}
+
+/// The problem as the run directory holds it: its files are named so that they are found from there too, and ranges
+/// that the user left to the data are those of the data.
+fn complete(problem: &Problem, transitions: &Transitions) -> Problem {
+    let mut problem = problem.clone();
+    if let Some(log) = &mut problem.data.log {
+        for file in &mut log.files {
+            *file = files::absolute(file);
+        }
+    }
+    if let StartRule::File(file) = &mut problem.start {
+        *file = files::absolute(file);
+    }
+    if problem.start != StartRule::Ranges {
+        for (state, values) in problem.states.iter_mut().zip(&transitions.states) {
+            let fold = |of: fn(f64, f64) -> f64, first| values.iter().copied().fold(first, of);
+            state.start = [fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY)];
+            state.data_start = state.start;
+        }
+    }
+    problem
+}
