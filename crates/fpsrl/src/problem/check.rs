@@ -583,7 +583,7 @@ mod tests {
             assert!(position(|s, pair| s.centre = Some(OrWord::Value(pair))).contains("state.position.centre"));
             assert!(position(|s, pair| s.width = Some(OrWord::Value(pair))).contains("state.position.width"));
             let message = refused("mountain-car", |w| {
-                w.actions = vec![WrittenAction { name: "force".into(), unit: None, limits: Some(pair) }]
+                w.actions = vec![WrittenAction { name: "force".into(), limits: Some(pair), ..WrittenAction::default() }]
             });
             assert!(message.contains("action.force.limits"));
         }
@@ -617,7 +617,8 @@ mod tests {
         });
         assert!(message.contains("state.rho.centre") && message.contains("symmetric"), "{message}");
         let message = refused("cart-pole-balancing", |w| {
-            w.actions = vec![WrittenAction { name: "force".into(), unit: None, limits: Some([-1.0, 2.0]) }]
+            w.actions =
+                vec![WrittenAction { name: "force".into(), limits: Some([-1.0, 2.0]), ..WrittenAction::default() }]
         });
         assert!(message.contains("action.force.limits") && message.contains("symmetric"), "{message}");
     }
@@ -638,7 +639,7 @@ mod tests {
             name: Some("own".into()),
             horizon: Some(10),
             states: vec![WrittenState { start: Some([0.0, 1.0]), ..state(name) }],
-            actions: vec![WrittenAction { name: "valve".into(), unit: None, limits: Some([0.0, 1.0]) }],
+            actions: vec![WrittenAction { name: "valve".into(), limits: Some([0.0, 1.0]), ..WrittenAction::default() }],
             ..WrittenProblem::default()
         };
         assert!(own("level").check().is_ok());
@@ -658,7 +659,7 @@ mod tests {
 
     #[test]
     fn a_problem_without_a_plant_must_say_what_it_is() {
-        let action = WrittenAction { name: "valve".into(), unit: None, limits: Some([0.0, 1.0]) };
+        let action = WrittenAction { name: "valve".into(), limits: Some([0.0, 1.0]), ..WrittenAction::default() };
         let own = WrittenProblem {
             name: Some("own".into()),
             horizon: Some(10),
@@ -674,7 +675,9 @@ mod tests {
         assert!(refused(|w| w.horizon = None).starts_with("`horizon` is missing"));
         assert!(refused(|w| w.states.clear()).starts_with("`state` is missing"));
         assert!(refused(|w| w.actions.clear()).starts_with("`action` is missing"));
-        assert!(refused(|w| w.states[0].start = None).starts_with("`state.level.start` is missing"));
+        // Of several states, either all have a range to start in or none has.
+        let half = |w: &mut WrittenProblem| w.states.push(WrittenState { start: None, ..state("flow") });
+        assert!(refused(half).starts_with("`state.flow.start` is missing"));
         assert!(refused(|w| w.actions[0].limits = None).starts_with("`action.valve.limits` is missing"));
     }
 

@@ -10,7 +10,7 @@ use crate::data::log::{self, ImportReport, Imported};
 use crate::data::{Transitions, csv};
 use crate::error::Result;
 use crate::files;
-use crate::problem::{Problem, StartRule};
+use crate::problem::{Problem, Row, StartRule};
 use crate::progress::Progress;
 
 /// The state of the data: `data.json`, and what `fpsrl check` shows.
@@ -36,6 +36,7 @@ pub(super) fn import(problem: &Problem, path: &Path, force: bool, progress: &dyn
     directory::check_free(path, force)?;
     let began = Instant::now();
     let (report, transitions) = DataReport::of(problem, progress)?;
+    warn(problem, &report, progress);
     let problem = &complete(problem, &transitions);
     directory::create(path, force, |run| {
         let text = problem.to_toml();
@@ -46,6 +47,37 @@ pub(super) fn import(problem: &Problem, path: &Path, force: bool, progress: &dyn
         summary.seconds.set("import", began.elapsed().as_secs_f64());
         run.write_summary(&summary)
     })
+}
+
+/// Says what a user must hear of before hours of training, though it stops nothing.
+fn warn(problem: &Problem, report: &DataReport, progress: &dyn Progress) {
+    let import = &report.import;
+    let set = problem.data.log.as_ref().map(|log| log.action_leads_to).unwrap_or_default();
+    if let Some(alignment) = &import.alignment
+        && let Some(fits) = alignment.fits.filter(|fits| *fits != set)
+    {
+        progress.announce(&format!(
+            "warning: by the data, actions lead to {} row: write action_leads_to = \"{}\" below [data]",
+            if fits == Row::Next { "the next" } else { "their own" },
+            fits.word()
+        ));
+    }
+    let steps = import.transitions.saturating_sub(import.missing);
+    if import.kept < steps {
+        progress.announce(&format!(
+            "{} of {steps} transitions are kept, in stretches spread over the log; `samples` below [data] changes that",
+            import.kept
+        ));
+    }
+    if import.lost_terminals > 0 {
+        progress.announce(&format!(
+            "warning: {} terminal steps are lost, because their next state is not in the log",
+            import.lost_terminals
+        ));
+    }
+    for (action, rows) in &import.outside_limits {
+        progress.announce(&format!("warning: {rows} rows have `{action}` outside of its limits"));
+    }
 }
 
 /// The problem as the run directory holds it: its files are named so that they are found from there too, and ranges

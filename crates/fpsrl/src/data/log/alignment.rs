@@ -85,7 +85,9 @@ impl Samples {
         if rows < FEWEST {
             return unclear;
         }
-        let (Some(next), Some(this)) = (self.losses(&self.next), self.losses(&self.this)) else { return unclear };
+        // Many features where there are rows enough for them.
+        let both = |rich| Some((self.losses(&self.next, rich)?, self.losses(&self.this, rich)?));
+        let Some((next, this)) = both(true).or_else(|| both(false)) else { return unclear };
         let count = next.len() as f64;
         let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
         let differences: Vec<f64> = this.iter().zip(&next).map(|(this, next)| this - next).collect();
@@ -100,8 +102,8 @@ impl Samples {
         Alignment { fits, error_next: mean(&next), error_this: mean(&this), rows }
     }
 
-    /// The share of the variance that is not predicted, for each row of the half that the regression has not seen.
-    fn losses(&self, actions: &[f64]) -> Option<Vec<f64>> {
+    /// The share of the variance that is not predicted, for each row, by a regression on the half that it is not in.
+    fn losses(&self, actions: &[f64], rich: bool) -> Option<Vec<f64>> {
         let variables = self.angles.len();
         let rows = self.changes.len() / variables;
         let scale = |values: &[f64], width: usize| -> Vec<(f64, f64)> {
@@ -125,10 +127,10 @@ impl Samples {
             let acts: Vec<f64> = (0..self.actions)
                 .map(|index| (actions[row * self.actions + index] - action_scales[index].0) / action_scales[index].1)
                 .collect();
-            features(&states, &acts, &self.angles)
+            features(&states, &acts, &self.angles, rich)
         };
         let width = feature_row(0).len();
-        if rows < 4 * width {
+        if rows < 6 * width {
             return None;
         }
         let half = |parity: usize| {
@@ -136,36 +138,54 @@ impl Samples {
             let design: Vec<f64> = chosen.iter().flat_map(|&row| feature_row(row)).collect();
             (DMatrix::from_row_slice(chosen.len(), width, &design), chosen)
         };
-        let ((seen, seen_rows), (unseen, unseen_rows)) = (half(0), half(1));
-        let mut normal = seen.transpose() * &seen;
+        let halves = [half(0), half(1)];
+        let mut losses = vec![0.0; rows];
+        for (mine, other) in [(0, 1), (1, 0)] {
+            let ((seen, seen_rows), (unseen, unseen_rows)) = (&halves[mine], &halves[other]);
+            self.cross(seen, seen_rows, unseen, unseen_rows, &mut losses)?;
+        }
+        Some(losses)
+    }
+
+    /// Learns on one half, and adds up the losses on the other.
+    fn cross(
+        &self,
+        seen: &DMatrix<f64>,
+        seen_rows: &[usize],
+        unseen: &DMatrix<f64>,
+        unseen_rows: &[usize],
+        losses: &mut [f64],
+    ) -> Option<()> {
+        let (variables, width) = (self.angles.len(), seen.ncols());
+        let mut normal = seen.transpose() * seen;
         for index in 0..width {
             normal[(index, index)] += 1e-6 * seen_rows.len() as f64;
         }
         let factor = normal.cholesky()?;
-        let mut losses = vec![0.0; unseen_rows.len()];
         for variable in 0..variables {
             let target = |rows: &[usize]| {
                 DVector::from_iterator(rows.len(), rows.iter().map(|row| self.changes[row * variables + variable]))
             };
-            let (learned, wanted) = (target(&seen_rows), target(&unseen_rows));
+            let (learned, wanted) = (target(seen_rows), target(unseen_rows));
             let mean = learned.mean();
             let weights = factor.solve(&(seen.transpose() * learned.add_scalar(-mean)));
             let variance = wanted.variance();
             if variance.is_nan() || variance <= 0.0 {
                 continue;
             }
-            let predicted = &unseen * weights;
-            for (index, loss) in losses.iter_mut().enumerate() {
+            let predicted = unseen * weights;
+            for (index, &row) in unseen_rows.iter().enumerate() {
                 // A few wild rows must not decide.
-                *loss += ((wanted[index] - mean - predicted[index]).powi(2) / variance).min(25.0) / variables as f64;
+                losses[row] +=
+                    ((wanted[index] - mean - predicted[index]).powi(2) / variance).min(25.0) / variables as f64;
             }
         }
-        Some(losses)
+        Some(())
     }
 }
 
-/// A cubic in each variable, products of variables, and the action with its products; of an angle sine and cosine.
-fn features(states: &[f64], actions: &[f64], angles: &[bool]) -> Vec<f64> {
+/// Powers of each variable, products of variables, and the action with its products; of an angle sine and cosine.
+fn features(states: &[f64], actions: &[f64], angles: &[bool], rich: bool) -> Vec<f64> {
     let mut features = vec![1.0];
     let mut linear = Vec::new();
     for (&value, &angle) in states.iter().zip(angles) {
@@ -173,14 +193,25 @@ fn features(states: &[f64], actions: &[f64], angles: &[bool]) -> Vec<f64> {
             features.extend([value.sin(), value.cos(), (2.0 * value).sin(), (2.0 * value).cos()]);
             linear.extend([value.sin(), value.cos()]);
         } else {
-            let value = value.clamp(-5.0, 5.0);
+            let value = value.clamp(-4.0, 4.0);
             features.extend([value, value * value, value * value * value]);
+            if rich {
+                features.extend([value.powi(4), value.powi(5)]);
+            }
             linear.push(value);
         }
     }
     if linear.len() <= 10 {
         for first in 0..linear.len() {
-            features.extend((0..first).map(|second| linear[first] * linear[second]));
+            for second in 0..first {
+                let (one, other) = (linear[first], linear[second]);
+                features.push(one * other);
+                if rich && linear.len() <= 6 {
+                    let [squares, cubes] = [2, 3].map(|power| (one.powi(power), other.powi(power)));
+                    features.extend([squares.0 * other, one * squares.1, squares.0 * squares.1]);
+                    features.extend([cubes.0 * other, one * cubes.1]);
+                }
+            }
         }
     }
     for &action in actions {

@@ -147,6 +147,9 @@ pub(super) enum DateOrder {
 /// A point in time as seconds: ISO 8601, `31.12.2024 23:59:59`, `12/31/2024 11:59:59 PM`, or a time of day.
 pub(super) fn time(cell: &[u8], order: DateOrder) -> Option<f64> {
     let text = std::str::from_utf8(cell).ok()?.trim();
+    if text.is_empty() {
+        return None;
+    }
     let separator = text.find(['T', ' ']);
     let (date, clock) = match separator {
         Some(at) => (&text[..at], text[at + 1..].trim()),
@@ -285,7 +288,7 @@ mod tests {
         assert_eq!(time(b"29/02/2024 12:30", DateOrder::DayFirst), Some(1_709_209_800.0));
         assert_eq!(at("2024-02-29T14:30:15+02:00"), Some(1_709_209_815.0));
         assert_eq!(at("00:01:30.5"), Some(90.5));
-        for text in ["2024-13-01", "12:61", "hello", "2024", "12:30:99", "1.5", "1:2:3:4", "2024-02-29T14:30+2"] {
+        for text in ["", "2024-13-01", "12:61", "hello", "2024", "12:30:99", "1.5", "1:2:3:4", "2024-02-29T14:30+2"] {
             assert_eq!(at(text), None, "{text}");
         }
     }

@@ -6,11 +6,17 @@
 //! repaired and counted.
 
 mod alignment;
+mod arrays;
 mod cell;
 mod guess;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 mod import;
 mod init;
 mod layout;
+mod npz;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod read;
 mod series;
 mod table;

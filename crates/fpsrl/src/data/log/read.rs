@@ -43,6 +43,7 @@ pub fn read(path: &Path, options: &TextOptions, wanted: Wanted<'_>, progress: &d
     let table = match &magic[..length] {
         [b'P', b'A', b'R', b'1', ..] => parquet(path, file, wanted, progress),
         b"\x89HDF\r\n\x1a\n" => hdf5(path, wanted, progress),
+        [b'P', b'K', 3 | 5, ..] => super::npz::read(path, file, wanted),
         [0x1f, 0x8b, ..] => {
             let done = AtomicU64::new(0);
             let source = flate2::read::MultiGzDecoder::new(Counting { file, done: &done });

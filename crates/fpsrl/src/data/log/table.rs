@@ -124,10 +124,12 @@ impl Table {
 /// What to say of a column that a file lacks.
 pub(super) fn missing_column(path: &Path, names: &[String], key: &str, titles: &[String]) -> Error {
     let name = names.first().map_or("", String::as_str);
-    let bare: Vec<String> = titles.iter().map(|title| split_unit(title).0).collect();
-    let near = nearest(name, titles).or_else(|| {
-        let near = nearest(name, &bare)?;
-        bare.iter().position(|other| other == near).map(|index| titles[index].as_str())
+    // Neither capitals nor units make a name another one.
+    let lower: Vec<String> = titles.iter().map(|title| title.to_lowercase()).collect();
+    let bare: Vec<String> = titles.iter().map(|title| split_unit(title).0.to_lowercase()).collect();
+    let near = [&lower, &bare].into_iter().find_map(|names| {
+        let near = nearest(&name.to_lowercase(), names)?;
+        names.iter().position(|other| other == near).map(|index| titles[index].as_str())
     });
     let hint = match near {
         Some(near) => format!("is it the column `{near}`? then name it in the problem file: {key} = \"{near}\""),
