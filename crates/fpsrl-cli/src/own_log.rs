@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fpsrl::data::log::{Guess, ImportReport, TextOptions, init};
+use fpsrl::data::symmetry::Symmetry;
 use fpsrl::problem::{Problem, Row, WrittenProblem};
 use fpsrl::run::DataReport;
 
@@ -181,7 +182,7 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
         import.episodes
     );
     let _ = writeln!(text, "\nLog");
-    log_lines(problem, import).into_iter().for_each(|(what, value)| {
+    log_lines(problem, import, report.symmetry.as_ref()).into_iter().for_each(|(what, value)| {
         let _ = writeln!(text, "  {what:<24} {value}");
     });
 
@@ -247,7 +248,7 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
     text
 }
 
-fn log_lines(problem: &Problem, import: &ImportReport) -> Vec<(String, String)> {
+fn log_lines(problem: &Problem, import: &ImportReport, symmetry: Option<&Symmetry>) -> Vec<(String, String)> {
     let mut lines: Vec<(String, String)> = Vec::new();
     let mut line = |what: &str, value: String| lines.push((what.to_owned(), value));
     if let Some(interval) = import.interval {
@@ -291,6 +292,15 @@ fn log_lines(problem: &Problem, import: &ImportReport) -> Vec<(String, String)> 
                     format!("WARNING: {} by the data, but `action_leads_to = \"{}\"` ({errors})", row(fits), set.word())
                 }
                 None => format!("{}, as set; the data do not tell ({errors})", row(set)),
+            },
+        );
+    }
+    if let Some(symmetry) = symmetry {
+        line(
+            "mirror symmetry",
+            match symmetry.holds {
+                Some(_) => format!("holds in {} rows whose mirror image was seen", symmetry.rows),
+                None => format!("not tested: only {} rows have a mirror image in the log", symmetry.rows),
             },
         );
     }

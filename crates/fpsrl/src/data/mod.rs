@@ -7,6 +7,7 @@ pub mod generate;
 pub mod log;
 pub mod scaling;
 pub mod split;
+pub mod symmetry;
 
 /// Recorded transitions (state, action, next state, reward), a column a variable.
 ///

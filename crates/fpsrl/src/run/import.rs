@@ -7,8 +7,9 @@ use super::directory::{self, DATA, PROBLEM, RunDirectory, TRANSITIONS};
 use super::summary::Summary;
 use crate::data::coverage::Coverage;
 use crate::data::log::{self, ImportReport, Imported};
+use crate::data::symmetry::Symmetry;
 use crate::data::{Transitions, csv};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::files;
 use crate::problem::{Problem, Row, StartRule};
 use crate::progress::Progress;
@@ -20,6 +21,8 @@ pub struct DataReport {
     pub import: ImportReport,
     /// What the transitions cover.
     pub coverage: Coverage,
+    /// Whether the log is its own mirror image; none if nobody declares so.
+    pub symmetry: Option<Symmetry>,
 }
 
 impl DataReport {
@@ -27,7 +30,17 @@ impl DataReport {
     pub fn of(problem: &Problem, progress: &dyn Progress) -> Result<(Self, Transitions)> {
         let Imported { transitions, report } = log::import(problem, progress)?;
         let coverage = Coverage::of(problem, &transitions);
-        Ok((Self { import: report, coverage }, transitions))
+        let symmetry = problem.policy.mirrored.then(|| Symmetry::of(problem, &transitions));
+        if let Some(symmetry) = symmetry.as_ref().filter(|symmetry| symmetry.holds == Some(false)) {
+            let rule = format!(
+                "the log contradicts it: mirror images differ in `{}` more than neighbours do, in {} rows",
+                symmetry.worst(),
+                symmetry.rows
+            );
+            let hint = "set `mirrored = false` below [policy]; or, if a sensor is off centre, correct its column";
+            return Err(Error::setting("policy.mirrored", true, rule, hint));
+        }
+        Ok((Self { import: report, coverage, symmetry }, transitions))
     }
 }
 
@@ -74,6 +87,9 @@ fn warn(problem: &Problem, report: &DataReport, progress: &dyn Progress) {
             "warning: {} terminal steps are lost, because their next state is not in the log",
             import.lost_terminals
         ));
+    }
+    if report.symmetry.as_ref().is_some_and(|symmetry| symmetry.holds.is_none()) {
+        progress.announce(&"warning: `policy.mirrored` could not be tested: the log has too few mirror images");
     }
     for (action, rows) in &import.outside_limits {
         progress.announce(&format!("warning: {rows} rows have `{action}` outside of its limits"));

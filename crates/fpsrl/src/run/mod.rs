@@ -20,6 +20,7 @@
 //! A log of the user's own takes part as well: `problem.toml` and `transitions.csv` in a directory are enough for
 //! [`RunDirectory::fit`] and the stages after it.
 
+mod behaviour;
 mod checkpoint;
 mod directory;
 mod growth;
@@ -29,6 +30,7 @@ mod starts;
 mod summary;
 mod yardsticks;
 
+pub use behaviour::Behaviour;
 pub use directory::RunDirectory;
 pub use import::DataReport;
 pub use stages::{WorldFile, generate};

@@ -285,6 +285,7 @@ impl RunDirectory {
         summary.model_return = Some(model_return);
         summary.true_return = true_return;
         summary.gap = true_return.map(|truth| truth - model_return);
+        summary.behaviour = self.behaviour(&problem, &world, options)?;
         summary.success_threshold = problem.success;
         summary.success = problem.success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
         summary.threads = rayon::current_num_threads();

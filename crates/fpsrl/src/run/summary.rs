@@ -46,6 +46,9 @@ pub struct Summary {
     /// What plans reach on the world model; null if nobody asked.
     #[serde(default)]
     pub ceiling: Option<Ceiling>,
+    /// What the plant does today; null for a log that was generated.
+    #[serde(default)]
+    pub behaviour: Option<super::behaviour::Behaviour>,
     /// Steps of the world model that the search took.
     pub model_steps: Option<u64>,
     /// Seconds that each stage took.
@@ -78,6 +81,7 @@ impl Summary {
             numerics: None,
             growth: None,
             ceiling: None,
+            behaviour: None,
             world_errors: Figures::default(),
             model_steps: None,
             seconds: Figures::default(),
