@@ -109,7 +109,7 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
         let state: SearchState = serde_json::from_str(&text).unwrap();
         let options = SearchOptions::of(&case.problem, true);
         let mut second =
-            Search::restore(&case.problem, &case.space, &case.learned, options, state, first.history().to_vec());
+            Search::restore(&case.problem, &case.space, vec![&case.learned], options, state, first.history().to_vec());
         second.run(&Silent, |_| Ok(())).unwrap();
         assert_eq!(found(&whole, true), found(&second, true), "interrupted after {interrupted_after}");
     }

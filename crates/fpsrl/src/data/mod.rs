@@ -5,6 +5,7 @@ pub mod coverage;
 pub mod csv;
 pub mod generate;
 pub mod log;
+pub mod mirror;
 pub mod scaling;
 pub mod split;
 pub mod symmetry;

@@ -16,7 +16,7 @@ use crate::baseline::nfq::NfqSettings;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::plant::PlantKind;
-use crate::problem::Problem;
+use crate::problem::{Problem, WorldKind};
 use crate::progress::Progress;
 use crate::run::{self, Ceiling, RunDirectory};
 use crate::search::SearchOptions;
@@ -214,6 +214,12 @@ impl Settings {
         problem.world.restarts = self.restarts;
         problem.world.layers = Depth::Auto;
         problem.world.absorbing = !self.plain;
+        // The paper's method: one network for each variable, trusted throughout.
+        problem.world.kind = WorldKind::Mlp;
+        problem.world.members = 1;
+        problem.world.judge = 0.0;
+        problem.world.mirror = false;
+        problem.search.caution = 0.0;
         problem.search.particles = self.particles;
         problem.search.iterations = self.iterations;
         problem.search.start_states = self.start_states;

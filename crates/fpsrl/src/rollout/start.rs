@@ -3,6 +3,9 @@
 use crate::problem::Problem;
 use crate::random::{Purpose, Stream};
 
+/// Start states that a promise is made from, at most.
+const MOST_JUDGED: usize = 500;
+
 /// A fixed set of start states, a column a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartStates {
@@ -20,12 +23,17 @@ impl StartStates {
         Self::spread(problem, problem.evaluation.start_states, Purpose::TestStart)
     }
 
+    /// Start states that promises are made from: neither those of the search nor those of the evaluation.
+    pub fn for_judging(problem: &Problem) -> Self {
+        Self::spread(problem, problem.evaluation.start_states.min(MOST_JUDGED), Purpose::JudgeStart)
+    }
+
     /// Their number is the price, so they should cover the range better than independent draws do: they follow an
     /// additive recurrence with irrational steps (Roberts' R sequence, built on the generalised golden ratio of the
     /// number of dimensions), moved by a random offset. Each by itself is uniform over the range.
     fn spread(problem: &Problem, count: usize, purpose: Purpose) -> Self {
         if let Some(pool) = &problem.start_pool {
-            return Self::draw(pool, problem.seed, count, purpose == Purpose::TestStart);
+            return Self::draw(pool, problem.seed, count, purpose);
         }
         let ranges: Vec<[f64; 2]> = problem.states.iter().map(|state| state.start).collect();
         let spread = ranges.iter().filter(|[low, high]| high > low).count();
@@ -48,15 +56,17 @@ impl StartStates {
         Self { columns }
     }
 
-    /// So many of given states, in a random order; those of the evaluation are taken from the other end, so that search
-    /// and evaluation share none while there are enough.
-    fn draw(pool: &[Vec<f64>], seed: u64, count: usize, from_the_end: bool) -> Self {
+    /// So many of given states, in a random order; those of the evaluation are taken from the other end, and those
+    /// of a judge from the middle, so that they share none while there are enough.
+    fn draw(pool: &[Vec<f64>], seed: u64, count: usize, purpose: Purpose) -> Self {
         let stream = Stream::new(seed, Purpose::SearchStart);
         let mut order: Vec<(f64, usize)> =
             (0..pool.len()).map(|index| (stream.uniform(index as u32, 1, 0), index)).collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        if from_the_end {
-            order.reverse();
+        match purpose {
+            Purpose::SearchStart => {}
+            Purpose::TestStart => order.reverse(),
+            _ => order.rotate_left(pool.len() / 2),
         }
         let rows: Vec<Vec<f64>> = order
             .iter()

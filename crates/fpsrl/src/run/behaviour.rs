@@ -28,7 +28,7 @@ impl RunDirectory {
     pub(super) fn behaviour(
         &self,
         problem: &Problem,
-        world: &dyn World,
+        worlds: &[Box<dyn World>],
         options: SearchOptions,
     ) -> Result<Option<Behaviour>> {
         if problem.data.log.is_none() {
@@ -38,7 +38,11 @@ impl RunDirectory {
         let logged = logged_return(problem, &transitions);
         let (policy, clone_error) = clone_of_the_log(problem, &transitions, options.numerics);
         let starts = StartStates::for_evaluation(problem);
-        let returns = search::world_returns(problem, world, &FuzzyKernel::new(&policy), &starts, options.numerics);
+        let kernel = FuzzyKernel::new(&policy);
+        let returns: Vec<f64> = worlds
+            .iter()
+            .map(|world| mean(&search::world_returns(problem, world.as_ref(), &kernel, &starts, options.numerics)))
+            .collect();
         Ok(Some(Behaviour {
             logged_return: logged.value,
             windows: logged.windows,

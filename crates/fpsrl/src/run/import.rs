@@ -30,7 +30,7 @@ impl DataReport {
     pub fn of(problem: &Problem, progress: &dyn Progress) -> Result<(Self, Transitions)> {
         let Imported { transitions, report } = log::import(problem, progress)?;
         let coverage = Coverage::of(problem, &transitions);
-        let symmetry = problem.policy.mirrored.then(|| Symmetry::of(problem, &transitions));
+        let symmetry = (problem.policy.mirrored || problem.world.mirror).then(|| Symmetry::of(problem, &transitions));
         if let Some(symmetry) = symmetry.as_ref().filter(|symmetry| symmetry.holds == Some(false)) {
             let rule = format!(
                 "the log contradicts it: mirror images differ in `{}` more than neighbours do, in {} rows",

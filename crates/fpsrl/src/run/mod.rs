@@ -6,7 +6,7 @@
 //! | `transitions.csv` | generate   | the log                                                   |
 //! | `data.json`       | generate   | of a log of the user's own: what was found in it, what it covers |
 //! | `starts.csv`      | fit        | where rollouts start, unless ranges say so                |
-//! | `world.json`      | fit        | the learned world, and the digest of the log it came from |
+//! | `world.json`      | fit        | the learned worlds, the verdict on them, and the digest of the log they came from |
 //! | `policy.json`     | search     | the rules                                                 |
 //! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
 //! | `checkpoint.json`, `checkpoint.csv` | search | while it is under way: where it stands, for [`RunDirectory::resume`] |

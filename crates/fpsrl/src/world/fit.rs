@@ -24,6 +24,12 @@ use crate::progress::{Progress, Stage};
 use crate::random::{Purpose, Stream};
 use starts::{stops, trees};
 
+/// Rows that a member of an ensemble draws, at most: enough for a few hundred weights, and its price.
+const MOST_DRAWN: usize = 5_000;
+
+/// Up to so many training rows, their mirror images are worth their price.
+const MOST_MIRRORED: usize = 5_000;
+
 /// The part of the epochs that every start gets before the best one goes on alone.
 const PROBE: f64 = 0.2;
 
@@ -41,6 +47,58 @@ const PROBE: f64 = 0.2;
 /// # Ok::<(), fpsrl::Error>(())
 /// ```
 pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress) -> Result<WorldModel> {
+    fit_member(problem, transitions, &Member::default(), progress)
+}
+
+/// Which member of an ensemble is to be learned; the default is the first, or the only one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Member<'a> {
+    /// Its number; the first, 0, learns from all training rows as they are.
+    pub(super) number: u32,
+    /// The first member, whose choices of depth the others take over.
+    pub(super) like: Option<&'a WorldModel>,
+    /// Of each row of the log, whether this member never sees it.
+    pub(super) left_out: Option<&'a [bool]>,
+}
+
+impl Member<'_> {
+    /// Where its first weights come from.
+    fn seed(&self, seed: u64) -> u64 {
+        match self.number {
+            0 => seed,
+            number => {
+                let [high, low, ..] = Stream::new(seed, Purpose::Member).words(number, 0, 0);
+                u64::from(high) << 32 | u64::from(low)
+            }
+        }
+    }
+
+    /// The training rows of this member: drawn with replacement from those that it may see.
+    fn draw(&self, training: Vec<usize>, moving: &[usize], seed: u64) -> Vec<usize> {
+        if self.number == 0 {
+            return training;
+        }
+        let may_see = |row: &usize| self.left_out.is_none_or(|left_out| !left_out[moving[*row]]);
+        let mut pool: Vec<usize> = training.iter().copied().filter(may_see).collect();
+        if pool.len() < FEWEST_ROWS / 2 {
+            pool = training;
+        }
+        let stream = Stream::new(seed, Purpose::Draw);
+        let count = pool.len().min(MOST_DRAWN);
+        let index = |draw: usize| (stream.uniform(self.number, draw as u32, 0) * pool.len() as f64) as usize;
+        let mut rows: Vec<usize> = (0..count).map(|draw| pool[index(draw).min(pool.len() - 1)]).collect();
+        rows.sort_unstable();
+        rows
+    }
+}
+
+/// Learns one member of an ensemble.
+pub(super) fn fit_member(
+    problem: &Problem,
+    transitions: &Transitions,
+    member: &Member<'_>,
+    progress: &dyn Progress,
+) -> Result<WorldModel> {
     check(problem, transitions)?;
     let all = transitions;
     let met = problem.world.terminal.as_ref().map(|condition| evaluated(condition, all));
@@ -61,12 +119,20 @@ pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress
             "record more transitions",
         ));
     }
-    let transitions = &all.rows(&moving);
-    let split = Split::new(transitions.len(), problem.seed)?;
-    let quantities: Vec<Quantity> = quantities(problem, transitions, &split);
-    let plan = Plan::new(problem, &quantities);
+    let mut transitions = all.rows(&moving);
+    let mut split = Split::new(transitions.len(), problem.seed)?;
+    split.training = member.draw(split.training, &moving, problem.seed);
+    if problem.world.mirror && split.training.len() <= MOST_MIRRORED {
+        let rows = transitions.len();
+        transitions.append(&transitions.mirrored(problem));
+        split.training.extend(split.training.clone().into_iter().map(|row| rows + row));
+    }
+    // Members differ in their first weights too.
+    let own = &Problem { seed: member.seed(problem.seed), ..problem.clone() };
+    let quantities: Vec<Quantity> = quantities(own, &transitions, &split);
+    let plan = Plan::new(own, &quantities, member.like);
     progress.begin(Stage::Fit, plan.total);
-    let fitted = plan.run(problem, &quantities, progress);
+    let fitted = plan.run(own, &quantities, progress);
     progress.end(Stage::Fit);
     let mut variables = fitted?;
     let mut reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
@@ -104,8 +170,17 @@ pub fn fit(problem: &Problem, transitions: &Transitions, progress: &dyn Progress
     if problem.world.terminal.is_some() {
         return Ok(world);
     }
-    let arrivals = arrivals(&world, all, &later_rewards);
+    let mut arrivals = arrivals(&world, all, &later_rewards);
     let unseen = Split::new(arrivals.len(), problem.seed).map_or_else(|_| Vec::new(), |split| split.generalisation);
+    if member.number > 0 {
+        let stream = Stream::new(own.seed, Purpose::Draw);
+        let drawn = |draw: usize| (stream.uniform(0, draw as u32, 1) * arrivals.len() as f64) as usize;
+        arrivals = (0..arrivals.len()).map(|draw| arrivals[drawn(draw).min(arrivals.len() - 1)].clone()).collect();
+    }
+    if problem.world.mirror {
+        let images: Vec<Arrival> = arrivals.iter().map(Arrival::mirrored).collect();
+        arrivals.extend(images);
+    }
     world.absorbing = AbsorbingModel::learn(&arrivals, &unseen);
     Ok(world)
 }
@@ -277,12 +352,16 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(problem: &Problem, quantities: &[Quantity]) -> Self {
-        let mut depths = problem.world.layers.each();
+    fn new(problem: &Problem, quantities: &[Quantity], like: Option<&WorldModel>) -> Self {
+        let depths = |index: usize| match like {
+            None => problem.world.layers.each(),
+            Some(world) => vec![world.variables.get(index).unwrap_or(&world.reward).layers],
+        };
+        let mut tasks: Vec<(usize, usize)> = (0..quantities.len())
+            .flat_map(|index| depths(index).into_iter().map(move |depth| (index, depth)))
+            .collect();
         // The deepest take longest: begun first, they do not leave one thread working alone at the end.
-        depths.sort_unstable_by(|a, b| b.cmp(a));
-        let tasks: Vec<(usize, usize)> =
-            depths.iter().flat_map(|&depth| (0..quantities.len()).map(move |index| (index, depth))).collect();
+        tasks.sort_by(|a, b| b.1.cmp(&a.1));
         let restarts = problem.world.restarts;
         let epochs = problem.world.epochs;
         let probe = if restarts == 1 { epochs } else { (epochs as f64 * PROBE).ceil() as usize };
@@ -482,6 +561,10 @@ mod tests {
             start_pool: None,
             data: DataSettings { samples: 600, episode_length: 10, log: None },
             world: WorldSettings {
+                kind: WorldKind::Mlp,
+                members: 1,
+                judge: 0.0,
+                mirror: false,
                 layers: Depth::Auto,
                 neurons: 5,
                 trainer,
@@ -509,6 +592,9 @@ mod tests {
                 velocity_limit: 0.1,
                 start_states: 1,
                 patience: None,
+                caution: 0.0,
+                outlook: OutlookKind::Spread,
+                outside_limit: None,
                 numerics: crate::simd::Mode::Fast,
             },
             evaluation: EvaluationSettings { start_states: 1 },

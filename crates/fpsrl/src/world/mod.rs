@@ -1,14 +1,18 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
 pub mod absorbing;
+pub mod ensemble;
 pub mod fit;
 mod kernel;
 pub mod known;
 mod learned;
 pub mod model;
 pub mod network;
+pub mod quality;
+pub mod support;
 pub mod training;
 
+pub use ensemble::LearnedWorlds;
 pub use kernel::WIDEST;
 pub use learned::NetworkWorld;
 
