@@ -123,3 +123,28 @@ fn hdf5(path: &Path, wanted: Wanted<'_>, progress: &dyn Progress) -> Result<Tabl
 fn hdf5(path: &Path, _: Wanted<'_>, _: &dyn Progress) -> Result<Table> {
     Err(malformed(path, None, "this fpsrl was built without HDF5", "build it with the feature `hdf5`"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::progress::Silent;
+
+    #[test]
+    fn a_file_that_changes_while_it_is_read_is_refused() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"a,b\n1,2\n3,4\n").unwrap();
+        file.flush().unwrap();
+        let path = file.path().to_owned();
+        // Somebody appends a row after the header has been read.
+        let append = |_: &str, _: &str| {
+            std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"5,6\n").unwrap();
+            true
+        };
+        let error = read(&path, &TextOptions::default(), &append, &Silent).unwrap_err();
+        assert!(error.to_string().contains("the file changed while it was read"), "{error}");
+        assert!(error.hint().unwrap().contains("copy"));
+        assert_eq!(read(&path, &TextOptions::default(), &|_, _| true, &Silent).unwrap().rows, 4);
+    }
+}
