@@ -354,9 +354,10 @@ fn append(
         numbers.extend(arrived.iter().map(|column| column[after(pair)]));
         let (states, rest) = numbers.split_at(roles.states.len());
         let (actions, nexts) = rest.split_at(roles.actions.len());
-        let reward = match (roles.reward, &problem.world.reward) {
-            (Some(rewards), _) => rewards[of(pair, log.reward_belongs_to)],
-            (None, Some(formula)) => formula.evaluate(&known::numbers(states, actions, nexts)),
+        // What the user knows goes before what the log says.
+        let reward = match (&problem.world.reward, roles.reward) {
+            (Some(formula), _) => formula.evaluate(&known::numbers(states, actions, nexts)),
+            (None, Some(rewards)) => rewards[of(pair, log.reward_belongs_to)],
             (None, None) => f64::NAN,
         };
         if !reward.is_finite() || numbers.iter().any(|number| !number.is_finite()) {

@@ -299,25 +299,19 @@ impl Drafting<'_> {
             line("missing", format!("[{}]", words.join(", ")), "words that stand for a missing value");
         }
         let _ = writeln!(sections, "\n[world]");
-        if guess.reward.is_none() {
-            if trial {
-                let _ = writeln!(sections, "reward = \"0\"");
-            } else {
-                let state = &names[0].1;
+        let state = &names[0].1;
+        if trial && guess.reward.is_none() {
+            let _ = writeln!(sections, "reward = \"0\"");
+        } else {
+            if guess.reward.is_none() {
                 unknown.push("what is good: no column was found for the reward; give a formula below [world]".into());
-                let _ = writeln!(
-                    sections,
-                    "# reward = \"-abs({state} - 1.0)\"      # what is good, as a formula: what is largest is aimed at"
-                );
             }
+            let instead = if guess.reward.is_none() { "" } else { ", instead of the column" };
+            let setting = format!("# reward = \"-abs({state} - 1.0)\"");
+            let _ = writeln!(sections, "{setting:<36} # what is good, as a formula{instead}: the largest is aimed at");
         }
-        if guess.terminal.is_none() {
-            let state = &names[0].1;
-            let _ = writeln!(
-                sections,
-                "# terminal = \"abs({state}) > 10\"      # if the plant can stop for good: where it does"
-            );
-        }
+        let setting = format!("# terminal = \"abs({state}) > 10\"");
+        let _ = writeln!(sections, "{setting:<36} # where the plant stops for good, also where the log never was");
         let _ = writeln!(sections, "\n[policy]");
         let _ = writeln!(sections, "{:<36} # for each action; \"auto\" adds them while they pay", "rules = 2");
         if !trial {
