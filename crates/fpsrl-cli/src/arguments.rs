@@ -185,6 +185,9 @@ pub struct ReproduceArguments {
     /// Iterations of NFQ; 0 leaves it out
     #[arg(long, value_name = "COUNT")]
     pub nfq_iterations: Option<usize>,
+    /// Logs that are drawn anew for runs with the command's own defaults; 0 leaves them out
+    #[arg(long, value_name = "COUNT")]
+    pub trusted: Option<usize>,
     /// Use the paper's plain world: absorbing states are not learned apart from what moves
     #[arg(long)]
     pub plain: bool,
@@ -342,6 +345,7 @@ impl ReproduceArguments {
             start_states: self.start_states.unwrap_or(default.start_states),
             nfq_iterations: self.nfq_iterations.unwrap_or(default.nfq_iterations),
             plain: self.plain,
+            trusted: self.trusted.unwrap_or(default.trusted),
             ..default
         })
     }

@@ -42,6 +42,10 @@ pub enum Purpose {
     JudgeStart = 23,
     /// The seeds of an ensemble's members.
     Member = 22,
+    /// Which rows a tree of a forest sees, and which inputs a split may divide.
+    Forest = 40,
+    /// Which rows a Gaussian process learns its covariance from, and which become its centres.
+    Process = 41,
 }
 
 /// A source of random numbers for one seed and one purpose.

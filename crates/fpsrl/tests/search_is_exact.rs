@@ -3,7 +3,7 @@
 use fpsrl::data::generate::generate;
 use fpsrl::plant::PlantWorld;
 use fpsrl::policy::RuleSpace;
-use fpsrl::problem::Problem;
+use fpsrl::problem::{OutlookKind, Problem};
 use fpsrl::progress::Silent;
 use fpsrl::search::{Search, SearchOptions, SearchRecord, SearchState};
 use fpsrl::simd::{Mode, Numerics};
@@ -76,6 +76,40 @@ fn pruning_changes_nothing_but_the_price() {
         }
         assert!(saved > 0, "{name}: pruning saved nothing");
     }
+}
+
+#[test]
+fn pruning_in_several_worlds_changes_nothing_but_the_price() {
+    for name in BENCHMARKS {
+        let mut case = case(name);
+        // Worlds of 33 start states are not dealt out evenly to two of them, nor to three.
+        let worlds: Vec<&dyn World> = vec![&case.learned, &case.plant, &case.learned];
+        for outlook in [OutlookKind::Spread, OutlookKind::Worst] {
+            case.problem.search.outlook = outlook;
+            let run = |prune| {
+                let options = SearchOptions::of(&case.problem, prune);
+                let mut search = Search::in_worlds(&case.problem, &case.space, worlds.clone(), options);
+                search.run(&Silent, |_| Ok(())).unwrap();
+                (found(&search, false), search.history().last().unwrap().model_steps)
+            };
+            let ((full, all_steps), (pruned, fewer_steps)) = (run(false), run(true));
+            assert_eq!(full, pruned, "{name}");
+            assert!(fewer_steps < all_steps, "{name}: pruning saved nothing");
+        }
+    }
+}
+
+#[test]
+fn several_worlds_cost_no_more_rollouts_than_one() {
+    let case = case("cart-pole-swing-up");
+    let steps = |worlds: Vec<&dyn World>| {
+        let mut search = Search::in_worlds(&case.problem, &case.space, worlds, SearchOptions::of(&case.problem, false));
+        search.step();
+        search.history()[0].model_steps
+    };
+    assert_eq!(steps(vec![&case.plant]), steps(vec![&case.plant; 5]));
+    // More worlds than start states: those without one do not count.
+    assert_eq!(steps(vec![&case.plant]), steps(vec![&case.plant; 40]));
 }
 
 #[test]

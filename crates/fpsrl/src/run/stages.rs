@@ -261,8 +261,9 @@ impl RunDirectory {
         let rows = self.transitions(problem)?.len();
         let worlds = self.worlds(problem)?;
         let mut summary = self.summary_for(problem, &worlds, rows)?;
-        let (chosen, promise) = search::choose(problem, &worlds.0, &found.candidates, options.numerics)?
-            .ok_or(Error::Internal("a search found no policy"))?;
+        let (chosen, promise) =
+            search::choose(problem, &worlds.0, doubt(&worlds.1), &found.candidates, options.numerics)?
+                .ok_or(Error::Internal("a search found no policy"))?;
         let policy = &found.candidates[chosen];
         summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
         summary.promise = Some(promise);
@@ -321,7 +322,8 @@ impl RunDirectory {
         };
         if summary.promise.is_none() {
             let judging = StartStates::for_judging(&problem);
-            summary.promise = Some(search::Promise::of(&problem, &worlds.0, &policy, &judging, options.numerics)?);
+            summary.promise =
+                Some(search::Promise::of(&problem, &worlds.0, doubt(&worlds.1), &policy, &judging, options.numerics)?);
         }
         summary.promise_kept = true_return.zip(summary.promise.as_ref()).map(|(truth, promise)| {
             let [low, high] = promise.interval;
@@ -371,6 +373,11 @@ impl RunDirectory {
     pub(super) fn write_summary(&self, summary: &Summary) -> Result<()> {
         files::write_json(&self.file(SUMMARY), summary)
     }
+}
+
+/// How far rewards are in doubt, to the members and to the judge.
+fn doubt(verdict: &Option<Verdict>) -> [f64; 2] {
+    verdict.as_ref().map_or([0.0; 2], |verdict| [verdict.reward_doubt, verdict.judge_doubt])
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {

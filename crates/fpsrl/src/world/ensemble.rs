@@ -17,8 +17,11 @@ use crate::error::Result;
 use crate::problem::Problem;
 use crate::progress::{Portion, Progress};
 
-/// Rows that move which a log must have before some of them are kept for a judge.
+/// Rows that move which a log must have before some of them are kept for a judge, and episodes: of a few long ones, each
+/// may be the only one that shows the goal. A log with many rows may have fewer episodes.
 const FEWEST_FOR_A_JUDGE: usize = 5 * FEWEST_ROWS;
+const FEWEST_EPISODES: usize = 20;
+const MANY_ROWS: usize = 5_000;
 
 /// Everything that was learned from a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,7 +57,12 @@ impl Shares {
         let moving = |rows: &[usize]| rows.iter().filter(|&&row| absorbed[row].is_none()).count();
         let all: Vec<usize> = (0..transitions.len()).collect();
         let mut judge = Vec::new();
-        if problem.world.judge > 0.0 && moving(&all) >= FEWEST_FOR_A_JUDGE {
+        let mut episodes = transitions.episode.clone();
+        episodes.sort_unstable();
+        episodes.dedup();
+        let moving_rows = moving(&all);
+        let enough = moving_rows >= FEWEST_FOR_A_JUDGE && episodes.len() >= FEWEST_EPISODES || moving_rows >= MANY_ROWS;
+        if problem.world.judge > 0.0 && enough {
             let parts = (1.0 / problem.world.judge).round() as usize;
             let part = groups(transitions, parts, problem.seed);
             judge = all.iter().copied().filter(|&row| part[row] == 0).collect();
@@ -77,7 +85,7 @@ impl LearnedWorlds {
     /// ```
     /// use fpsrl::{data::generate::generate, problem::WrittenProblem, progress::Silent, world::LearnedWorlds};
     /// let mut written = WrittenProblem::benchmark("mountain-car")?;
-    /// written.data.samples = Some(1_000);
+    /// written.data.samples = Some(5_000);
     /// written.world.members = Some(2);
     /// written.world.epochs = Some(3);
     /// let problem = written.check()?;

@@ -5,6 +5,7 @@
 //! validation error too; the generalisation rows judge, and decide nothing. Trainings share nothing but the data, so
 //! that neither the number of threads nor their order changes a weight.
 
+mod others;
 mod starts;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +27,9 @@ use starts::{stops, trees};
 
 /// Rows that a member of an ensemble draws, at most: enough for a few hundred weights, and its price.
 const MOST_DRAWN: usize = 5_000;
+
+/// Rows that a member learns the reward from, at most.
+const MOST_FOR_THE_REWARD: usize = 20_000;
 
 /// Up to so many training rows, their mirror images are worth their price.
 const MOST_MIRRORED: usize = 5_000;
@@ -73,10 +77,14 @@ impl Member<'_> {
         }
     }
 
-    /// The training rows of this member: drawn with replacement from those that it may see.
-    fn draw(&self, training: Vec<usize>, moving: &[usize], seed: u64) -> Vec<usize> {
+    /// The training rows of this member: those that it may see for the reward, and those that it draws from them with
+    /// replacement for what moves.
+    ///
+    /// Rewards jump at thresholds, and a threshold is known as well as its nearest rows are: a draw that misses a third of
+    /// them makes every member worse than the log is.
+    fn draw(&self, training: Vec<usize>, moving: &[usize], seed: u64) -> [Vec<usize>; 2] {
         if self.number == 0 {
-            return training;
+            return [training.clone(), training];
         }
         let may_see = |row: &usize| self.left_out.is_none_or(|left_out| !left_out[moving[*row]]);
         let mut pool: Vec<usize> = training.iter().copied().filter(may_see).collect();
@@ -88,7 +96,8 @@ impl Member<'_> {
         let index = |draw: usize| (stream.uniform(self.number, draw as u32, 0) * pool.len() as f64) as usize;
         let mut rows: Vec<usize> = (0..count).map(|draw| pool[index(draw).min(pool.len() - 1)]).collect();
         rows.sort_unstable();
-        rows
+        let every = pool.len().div_ceil(MOST_FOR_THE_REWARD).max(1);
+        [pool.into_iter().step_by(every).collect(), rows]
     }
 }
 
@@ -121,20 +130,27 @@ pub(super) fn fit_member(
     }
     let mut transitions = all.rows(&moving);
     let mut split = Split::new(transitions.len(), problem.seed)?;
-    split.training = member.draw(split.training, &moving, problem.seed);
+    let mut for_the_reward;
+    [for_the_reward, split.training] = member.draw(split.training, &moving, problem.seed);
     if problem.world.mirror && split.training.len() <= MOST_MIRRORED {
         let rows = transitions.len();
         transitions.append(&transitions.mirrored(problem));
-        split.training.extend(split.training.clone().into_iter().map(|row| rows + row));
+        for part in [&mut split.training, &mut for_the_reward] {
+            part.extend(part.clone().into_iter().map(|row| rows + row));
+        }
     }
     // Members differ in their first weights too.
     let own = &Problem { seed: member.seed(problem.seed), ..problem.clone() };
-    let quantities: Vec<Quantity> = quantities(own, &transitions, &split);
+    let mut quantities: Vec<Quantity> = quantities(own, &transitions, &split, &for_the_reward);
+    for (index, quantity) in quantities.iter_mut().enumerate() {
+        quantity.needs_network = others::needs_network(own, member.like, index);
+    }
     let plan = Plan::new(own, &quantities, member.like);
     progress.begin(Stage::Fit, plan.total);
     let fitted = plan.run(own, &quantities, progress);
     progress.end(Stage::Fit);
     let mut variables = fitted?;
+    others::replace(own, &quantities, member.like, &mut variables, progress);
     let mut reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
     let limits = |fold: fn(f64, f64) -> f64, first| all.rewards.iter().copied().fold(first, fold);
     let mut reward_limits = [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)];
@@ -173,9 +189,13 @@ pub(super) fn fit_member(
     let mut arrivals = arrivals(&world, all, &later_rewards);
     let unseen = Split::new(arrivals.len(), problem.seed).map_or_else(|_| Vec::new(), |split| split.generalisation);
     if member.number > 0 {
+        // Ends are rare and each tells something: all members know them. What they draw is where the plant went on.
         let stream = Stream::new(own.seed, Purpose::Draw);
-        let drawn = |draw: usize| (stream.uniform(0, draw as u32, 1) * arrivals.len() as f64) as usize;
-        arrivals = (0..arrivals.len()).map(|draw| arrivals[drawn(draw).min(arrivals.len() - 1)].clone()).collect();
+        let (ends, others): (Vec<Arrival>, Vec<Arrival>) =
+            arrivals.into_iter().partition(|row| row.rewards.1.is_some());
+        let drawn = |draw: usize| (stream.uniform(0, draw as u32, 1) * others.len() as f64) as usize;
+        arrivals = (0..others.len()).map(|draw| others[drawn(draw).min(others.len() - 1)].clone()).collect();
+        arrivals.extend(ends);
     }
     if problem.world.mirror {
         let images: Vec<Arrival> = arrivals.iter().map(Arrival::mirrored).collect();
@@ -292,10 +312,11 @@ struct Quantity {
     /// Starts take these in turn.
     trees: Vec<Tree>,
     constant: bool,
+    needs_network: bool,
 }
 
 /// The state variables' changes, then the reward.
-fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Vec<Quantity> {
+fn quantities(problem: &Problem, transitions: &Transitions, split: &Split, for_the_reward: &[usize]) -> Vec<Quantity> {
     let scaled = |column: &Vec<f64>| {
         let scale = Scale::robust(column);
         (scale, column.iter().map(|&value| scale.apply(value)).collect::<Vec<f64>>())
@@ -317,7 +338,7 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
             let output = Scale::standard(&values);
             let targets: Vec<f64> = values.iter().map(|&value| output.apply(value)).collect();
             let part = |rows: &[usize]| Samples::of(&columns[..inputs], &targets, rows);
-            let training = part(&split.training);
+            let training = part(if inputs > dynamics { for_the_reward } else { &split.training });
             let next = transitions.next_states.get(index).filter(|_| inputs == dynamics);
             let mut trees = trees(problem, &training, inputs, &targets);
             if let Some(next) = next {
@@ -336,6 +357,7 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split) -> Ve
                 generalisation: part(&split.generalisation),
                 training,
                 trees,
+                needs_network: true,
             }
         })
         .collect()
@@ -459,6 +481,7 @@ impl Plan {
                     generalisation_error: error.generalisation_error,
                     depths: own.iter().map(|network| network.2).collect(),
                     network: shape(problem, quantity, *depth).network(parameters),
+                    instead: None,
                 })
             })
             .collect()
@@ -486,7 +509,7 @@ impl Plan {
     }
 }
 
-/// A training from its start; none for a constant, which needs none.
+/// A training from its start; none for what needs none, such as a constant.
 fn begin<'a>(
     problem: &Problem,
     quantity: &'a Quantity,
@@ -494,7 +517,7 @@ fn begin<'a>(
     depth: usize,
     restart: usize,
 ) -> Option<Training<'a>> {
-    if quantity.constant {
+    if quantity.constant || !quantity.needs_network {
         return None;
     }
     let shape = shape(problem, quantity, depth);

@@ -1,8 +1,11 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
 pub mod absorbing;
+pub mod approximator;
 pub mod ensemble;
 pub mod fit;
+pub mod forest;
+pub mod gaussian_process;
 mod kernel;
 pub mod known;
 mod learned;

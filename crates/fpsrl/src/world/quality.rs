@@ -62,6 +62,12 @@ pub struct Verdict {
     /// The mean squared error of the reward while the plant moves over its variance in the log, in episodes that the
     /// predicting member never saw; null if the reward is known.
     pub reward_error: Option<f64>,
+    /// The root of the mean squared error of the reward there, in its own unit; 0 if it is known.
+    #[serde(default)]
+    pub reward_doubt: f64,
+    /// The same of the judge, on the episodes of the members; 0 without a judge.
+    #[serde(default)]
+    pub judge_doubt: f64,
     /// The share of unseen changes within the members' own 95 % interval; null with a single member.
     pub calibration: Option<f64>,
     /// The share of start states within the log's ranges.
@@ -96,11 +102,19 @@ impl Verdict {
             count as f64 / starts.len().max(1) as f64
         };
         let known = problem.world.reward.is_some();
+        let reward_error = if known { None } else { testers.reward_error() };
+        let doubt = |testers: &Testers<'_>, error: Option<f64>| {
+            let spread = Scale::standard(&testers.log.rewards).spread;
+            error.map_or(0.0, |error| error.sqrt() * spread)
+        };
+        let judged = Testers::of_judge(problem, &shares, worlds);
         let mut verdict = Self {
             word: Word::Go,
             reason: String::new(),
             open_loop,
-            reward_error: if known { None } else { testers.reward_error() },
+            reward_error,
+            reward_doubt: doubt(&testers, reward_error),
+            judge_doubt: if known { 0.0 } else { doubt(&judged, judged.reward_error()) },
             calibration: calibration(problem, &shares.members, worlds),
             coverage: worlds.support.as_ref().map_or(1.0, inside),
         };
@@ -116,17 +130,6 @@ impl Verdict {
             value if value >= careful => Word::Careful,
             _ => Word::Go,
         };
-        if let Some(error) = self.reward_error {
-            let word = grade(error, 0.02, 0.5);
-            findings.push((
-                word,
-                format!(
-                    "in episodes that a model had not seen, its rewards miss {:.0} % of the variance: record more rows \
-                     that earn well, or give `world.reward` as a formula",
-                    100.0 * error
-                ),
-            ));
-        }
         for part in &worlds.world.variables {
             findings.push((
                 grade(part.generalisation_error, 0.02, 0.3),
@@ -135,6 +138,17 @@ impl Verdict {
                      is not in the log, or the log is too short",
                     part.name,
                     100.0 * part.generalisation_error
+                ),
+            ));
+        }
+        if let Some(error) = self.reward_error {
+            let word = grade(error, 0.02, 0.5);
+            findings.push((
+                word,
+                format!(
+                    "in episodes that a model had not seen, its rewards miss {:.0} % of the variance: record more rows \
+                     that earn well, or give `world.reward` as a formula",
+                    100.0 * error
                 ),
             ));
         }
@@ -155,7 +169,11 @@ impl Verdict {
             let absorbing = worlds.world.absorbing.is_some() || problem.world.terminal.is_some();
             let [low, high] = worlds.world.reward_limits;
             if low == high {
-                findings.push((Word::NoGo, "all rewards in the log are equal: nothing can be told apart".to_owned()));
+                findings.push((
+                    Word::NoGo,
+                    "all rewards in the log are equal: record rows that earn more, or give `world.reward` as a formula"
+                        .to_owned(),
+                ));
             } else if absorbing
                 && worlds.world.reward.output.spread == 1.0
                 && worlds.world.reward.validation_error == 0.0
@@ -187,25 +205,37 @@ struct Testers<'a> {
 
 impl<'a> Testers<'a> {
     fn new(problem: &Problem, shares: &'a Shares, worlds: &'a LearnedWorlds) -> Self {
-        let moves = |log: &Transitions| -> Vec<bool> {
-            let absorbed = absorbing::rewards_from_then_on(log);
-            absorbed.iter().map(|later| later.is_none() || !problem.world.absorbing).collect()
-        };
         // A plant that has stopped no longer shows how fast it was then, so stretches end before it stops. Members leave a
         // group of episodes out each; a single world is tested on the judge's episodes, if there are any.
         let (log, testers) = match worlds.members.is_empty() {
             false => {
-                let moves = moves(&shares.members);
+                let moves = moving(problem, &shares.members);
                 let own = |(index, world)| {
                     (world, stretches(&shares.members, |row| moves[row] && shares.left_out_by[row] == index + 1))
                 };
                 (&shares.members, worlds.members.iter().enumerate().map(own).collect())
             }
             true => {
-                let moves = moves(&shares.judge);
+                let moves = moving(problem, &shares.judge);
                 (&shares.judge, vec![(&worlds.world, stretches(&shares.judge, |row| moves[row]))])
             }
         };
+        Self::over(problem, shares, log, testers)
+    }
+
+    /// The judge's first world with the episodes of the members, none of which it has seen.
+    fn of_judge(problem: &Problem, shares: &'a Shares, worlds: &'a LearnedWorlds) -> Self {
+        let moves = moving(problem, &shares.members);
+        let own = |world| (world, stretches(&shares.members, |row| moves[row]));
+        Self::over(problem, shares, &shares.members, worlds.judges.first().map(own).into_iter().collect())
+    }
+
+    fn over(
+        problem: &Problem,
+        shares: &Shares,
+        log: &'a Transitions,
+        testers: Vec<(&'a WorldModel, Vec<std::ops::Range<usize>>)>,
+    ) -> Self {
         Self {
             log,
             angles: problem.states.iter().map(|state| state.angle).collect(),
@@ -271,6 +301,12 @@ impl<'a> Testers<'a> {
     }
 }
 
+/// Of each row, whether the plant moves in it.
+fn moving(problem: &Problem, log: &Transitions) -> Vec<bool> {
+    let absorbed = absorbing::rewards_from_then_on(log);
+    absorbed.iter().map(|later| later.is_none() || !problem.world.absorbing).collect()
+}
+
 /// Runs of rows that follow each other in one episode and are chosen.
 fn stretches(log: &Transitions, chosen: impl Fn(usize) -> bool) -> Vec<std::ops::Range<usize>> {
     let follows = |row: usize| {
@@ -320,4 +356,75 @@ fn calibration(problem: &Problem, log: &Transitions, worlds: &LearnedWorlds) -> 
         }
     }
     (total > 0).then(|| inside as f64 / total as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::{OrAuto, WrittenProblem};
+    use crate::progress::Silent;
+
+    fn verdict(name: &str, samples: usize, change: impl FnOnce(&mut WrittenProblem)) -> Verdict {
+        let mut written = WrittenProblem::benchmark(name).unwrap();
+        written.data.samples = Some(samples);
+        written.world.kind = Some("ensemble".into());
+        written.world.members = Some(3);
+        written.world.layers = Some(OrAuto::Count(1));
+        written.world.epochs = Some(25);
+        change(&mut written);
+        let problem = written.check().unwrap();
+        let log = crate::data::generate::generate(&problem, &Silent).unwrap();
+        let worlds = LearnedWorlds::learn(&problem, &log, &Silent).unwrap();
+        Verdict::of(&problem, &log, &worlds)
+    }
+
+    #[test]
+    fn a_goal_that_the_log_hardly_shows_is_a_no_go_unless_it_is_known() {
+        let learned = verdict("cart-pole-swing-up", 1_000, |_| ());
+        assert_eq!(learned.word, Word::NoGo, "{learned:?}");
+        assert!(learned.reason.contains("world.reward"), "{}", learned.reason);
+        let known = verdict("cart-pole-swing-up", 1_000, |written| {
+            written.world.reward = Some("abs(theta) < 0.5 && abs(rho) < 0.5 ? 0 : -1".into());
+        });
+        assert_eq!(known.reward_error, None);
+        assert!(known.word < Word::NoGo, "{known:?}");
+    }
+
+    #[test]
+    fn a_plant_that_is_well_recorded_is_a_go_and_far_predictions_are_worse_than_near_ones() {
+        let verdict = verdict("mountain-car", 4_000, |_| ());
+        assert_eq!(verdict.word, Word::Go, "{verdict:?}");
+        let errors: Vec<(usize, f64)> = verdict.open_loop.iter().map(|open| (open.steps, open.error)).collect();
+        assert_eq!(errors.iter().map(|(steps, _)| *steps).collect::<Vec<_>>(), [10, 50, 200]);
+        assert!(errors[0].1 < 0.01 && errors[0].1 < errors[2].1, "{errors:?}");
+        assert!(verdict.coverage > 0.99);
+        assert_eq!(verdict.reward_doubt, 0.0);
+        assert!(verdict.calibration.is_some_and(|share| share > 0.5));
+    }
+
+    #[test]
+    fn a_hidden_influence_shows_as_a_change_that_cannot_be_predicted() {
+        let mut problem = Problem::benchmark("mountain-car").unwrap();
+        problem.data.samples = 1_000;
+        problem.world.epochs = 10;
+        problem.world.members = 2;
+        problem.world.layers = crate::world::training::Depth::Layers(1);
+        let mut log = crate::data::generate::generate(&problem, &Silent).unwrap();
+        // Something that the log does not show shakes the velocity.
+        let stream = crate::random::Stream::new(5, crate::random::Purpose::LogStart);
+        for row in 0..log.len() {
+            log.next_states[1][row] += 0.3 * stream.normal(0, row as u32, 0);
+        }
+        let worlds = LearnedWorlds::learn(&problem, &log, &Silent).unwrap();
+        let verdict = Verdict::of(&problem, &log, &worlds);
+        assert_eq!(verdict.word, Word::NoGo, "{verdict:?}");
+        assert!(verdict.reason.contains("velocity"), "{}", verdict.reason);
+    }
+
+    #[test]
+    fn words_are_written_as_people_say_them() {
+        assert_eq!(serde_json::to_string(&Word::NoGo).unwrap(), "\"no-go\"");
+        assert_eq!(Word::Careful.to_string(), "careful");
+        assert!(Word::Go < Word::Careful && Word::Careful < Word::NoGo);
+    }
 }
