@@ -11,19 +11,23 @@ use crate::{Outcome, cargo_path, run};
 pub const USAGE: &str = "\
 usage: cargo xtask bench peers [--check] [--avx2] [--sizes N,N,...] [--rounds N] [--swarm-rounds N]
        cargo xtask bench kernels [--update]
+       cargo xtask bench readers
 
   peers      this engine beside JAX, NumPy and pyswarms: same fitness, in turns; writes bench/results
              (--check: only that all compute the same values; --avx2: nobody uses more than AVX2)
   kernels    instructions of the kernels under callgrind, compared with bench/kernels.json
-             (--update: stores the counts)";
+             (--update: stores the counts)
+  readers    a CSV file of a million rows read by Polars, pyarrow and this library, in turns; writes bench/results";
 
 const PEERS: [&str; 4] = ["numpy", "jax", "pyswarms", "matplotlib"];
+const READERS: [&str; 3] = ["numpy", "polars", "pyarrow"];
 const VALGRIND: Program = Program { command: "valgrind", debian: "valgrind" };
 
 /// `cargo xtask bench` with the arguments after it.
 pub fn bench(root: &Path, arguments: &[&str]) -> Outcome {
     match arguments {
         ["peers", options @ ..] => peers(root, options),
+        ["readers"] => readers(root),
         ["kernels"] => kernels(root, &[]),
         ["kernels", "--update"] => kernels(root, &["--update"]),
         _ => Outcome::Failed(format!("unknown measurement\n{USAGE}")),
@@ -43,6 +47,23 @@ fn peers(root: &Path, options: &[&str]) -> Outcome {
             .arg("--out")
             .arg(root.join("bench/results"))
             .args(options)
+            .env("PYTHONDONTWRITEBYTECODE", "1")),
+        Err(failed) => failed,
+    }
+}
+
+fn readers(root: &Path) -> Outcome {
+    let python = match outside::environment(root, "target/outside/readers", &READERS) {
+        Ok(python) => python,
+        Err(why) => return Outcome::Skipped(why),
+    };
+    match program(root, "read_log") {
+        Ok(reader) => run(Command::new(python)
+            .arg(root.join("bench/peers/read_csv.py"))
+            .arg("--reader")
+            .arg(reader)
+            .arg("--out")
+            .arg(root.join("bench/results/readers.json"))
             .env("PYTHONDONTWRITEBYTECODE", "1")),
         Err(failed) => failed,
     }

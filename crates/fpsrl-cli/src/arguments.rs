@@ -9,6 +9,8 @@ use fpsrl::problem::{OrAuto, OrWord, Problem, WrittenProblem};
 use fpsrl::reproduce::{Scale, Settings};
 use fpsrl::search::SearchOptions;
 
+use crate::own_log;
+
 /// Readable fuzzy controllers from logged behaviour.
 ///
 /// fpsrl learns a world model from a log of transitions, searches a few fuzzy rules that do well on it with a particle
@@ -27,6 +29,8 @@ Built-in problems: mountain-car, mountain-car-textbook, cart-pole-balancing, car
 Examples:
   fpsrl run mountain-car                       every stage, into runs/mountain-car-seed1
   fpsrl run cart-pole-swing-up --seed 3        the same on another problem, from another seed
+  fpsrl init log.csv                           a log of your own: drafts problem.toml
+  fpsrl check problem.toml                     the state of its data
   fpsrl run problem.toml --json > result.json  a problem file of your own, figures as JSON
   fpsrl generate mountain-car --out runs/a     one stage after another
   fpsrl fit runs/a
@@ -100,6 +104,12 @@ const SETTINGS: [&str; 12] = [
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Draft a problem file from a log of your own
+    #[command(after_help = own_log::INIT_EXAMPLES)]
+    Init(own_log::InitArguments),
+    /// Show the state of a problem's log: what was found in it, what it covers
+    #[command(after_help = own_log::CHECK_EXAMPLES)]
+    Check(own_log::CheckArguments),
     /// Run every stage: generate, fit, search, evaluate
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),

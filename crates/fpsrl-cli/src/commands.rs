@@ -13,6 +13,7 @@ use crate::arguments::{
     Arguments, EvaluateArguments, Existing, Manner, New, NfqArguments, ReproduceArguments, RunArguments,
     SearchArguments, Verb,
 };
+use crate::own_log;
 use crate::progress::Bars;
 use crate::table;
 
@@ -23,6 +24,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             Some(directory) => resume(directory, arguments),
             None => run_all(arguments),
         },
+        Verb::Init(arguments) => own_log::draft(arguments),
+        Verb::Check(arguments) => own_log::check(arguments),
         Verb::Generate(new) => {
             let bars = begin(&new.manner);
             let run = generate(new, &bars)?;

@@ -60,6 +60,7 @@ impl Bars {
 
 fn name(stage: Stage) -> &'static str {
     match stage {
+        Stage::Import => "read",
         Stage::Generate => "generate",
         Stage::Fit => "fit",
         Stage::Search => "search",

@@ -85,6 +85,16 @@ fn figures(summary: &Summary) -> String {
             None => "",
         };
         line("threshold of success", summary.success_threshold, reached);
+        if let Some(today) = &summary.behaviour {
+            let note = match today.windows {
+                0 => "from the mean reward: no stretch of the log is as long as the horizon".into(),
+                count => format!("from {count} beginnings in the log"),
+            };
+            line("today: the log itself", Some(today.logged_return), &note);
+            let note =
+                format!("on the world model; misses {:.0} % of the actions' variance", 100.0 * today.clone_error);
+            line("today: rules that imitate it", Some(today.cloned_return), &note);
+        }
         if let Some(ceiling) = &summary.ceiling {
             let note = format!("from {} test states, where the rules earn {:.2}", ceiling.start_states, ceiling.policy);
             line("ceiling, on the world model", Some(ceiling.ceiling), &note);

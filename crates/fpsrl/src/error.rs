@@ -152,6 +152,9 @@ impl Error {
             }),
             Error::Write { source, .. } => Some(match source.kind() {
                 std::io::ErrorKind::PermissionDenied => "choose another directory with --out".into(),
+                std::io::ErrorKind::AlreadyExists => {
+                    "choose another name with --out, or overwrite it with --force".into()
+                }
                 std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                     "free some space, or choose another disk with --out".into()
                 }

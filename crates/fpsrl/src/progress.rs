@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A stage of a run, in the order of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
+    /// A log of the user's own is read.
+    Import,
     /// Random-action trajectories are drawn from a plant.
     Generate,
     /// The world model is trained.

@@ -3,6 +3,7 @@
 //! [`nfq`] learns a policy that nobody can read, from the same log, without a world model (section 6 of the paper).
 //! [`pso_p`] plans each trajectory on its own, and so tells how much any policy could reach on a world.
 
+pub mod behaviour;
 pub mod nfq;
 pub mod pso_p;
 mod q_network;

@@ -1,11 +1,14 @@
 //! Transitions: what the machine did. Formats in, episodes, splits and scaling.
 
 pub mod absorbing;
+pub mod coverage;
 pub mod csv;
 pub mod generate;
+pub mod log;
 pub mod mirror;
 pub mod scaling;
 pub mod split;
+pub mod symmetry;
 
 /// Recorded transitions (state, action, next state, reward), a column a variable.
 ///

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use super::{
-    ActionVariable, DataSettings, EvaluationSettings, OutlookKind, PolicySettings, Problem, SearchSettings,
+    ActionVariable, DataSettings, EvaluationSettings, OutlookKind, PolicySettings, Problem, SearchSettings, StartRule,
     StateVariable, WorldKind, WorldSettings,
 };
 use crate::plant::PlantKind;
@@ -23,7 +23,9 @@ pub(super) fn general() -> Problem {
         success: None,
         states: Vec::new(),
         actions: Vec::new(),
-        data: DataSettings { samples: 10_000, episode_length: 100 },
+        start: StartRule::Ranges,
+        start_pool: None,
+        data: DataSettings { samples: 10_000, episode_length: 100, log: None },
         world: WorldSettings {
             kind: WorldKind::Auto,
             members: WorldKind::Auto.default_members(),
@@ -117,7 +119,7 @@ pub(super) fn problem(kind: PlantKind) -> Problem {
 
 fn state(name: &str, unit: &str, start: [f64; 2], data_start: [f64; 2]) -> StateVariable {
     let (name, unit) = (name.to_owned(), unit.to_owned());
-    StateVariable { name, unit, angle: false, start, data_start, centre: None, width: None }
+    StateVariable { name, unit, columns: Vec::new(), angle: false, start, data_start, centre: None, width: None }
 }
 
 /// The cart-pole's variables; it starts at rest, so that only the angle and the position have a range.
@@ -131,5 +133,5 @@ fn cart_pole(start: [[f64; 2]; 2], data_start: [[f64; 2]; 2]) -> Vec<StateVariab
 }
 
 fn force(limit: f64) -> ActionVariable {
-    ActionVariable { name: "force".to_owned(), unit: "N".to_owned(), limits: [-limit, limit] }
+    ActionVariable { name: "force".to_owned(), unit: "N".to_owned(), columns: Vec::new(), limits: [-limit, limit] }
 }

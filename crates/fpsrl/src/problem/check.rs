@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::fmt::Display;
 
 use super::expression::{Expression, FUNCTIONS, Kind};
+use super::log::OneOrMany;
 use super::words::{OrAuto, OrWord};
 use super::written::{WrittenAction, WrittenState};
 use super::{
-    ActionVariable, DataSettings, EvaluationSettings, FORMAT, OutlookKind, PolicySettings, Problem, SearchSettings,
-    StateVariable, WorldKind, WorldSettings, WrittenProblem, benchmarks,
+    ActionVariable, DataSettings, EvaluationSettings, FORMAT, LogSettings, OutlookKind, PolicySettings, Problem,
+    SearchSettings, StartRule, StateVariable, WorldKind, WorldSettings, WrittenProblem, benchmarks,
 };
 use crate::error::{Error, Result};
 use crate::plant::PlantKind;
@@ -21,6 +22,10 @@ use crate::world::training::{Depth, Trainer};
 const LARGEST: f64 = 1e15;
 /// Narrower rules than this divide by something that f32 takes for 0.
 const NARROWEST: f64 = 1e-9;
+
+/// Transitions that are kept of a log where the user says nothing else: training takes minutes with them, and more
+/// bring little.
+const MOST_OF_A_LOG: usize = 100_000;
 
 /// Names of columns that are not variables.
 const RESERVED: [&str; 4] = ["episode", "step", "reward", "terminated"];
@@ -46,7 +51,7 @@ pub(super) const TRAINERS: [(&str, Trainer); 3] =
 
 impl WrittenProblem {
     /// Fills in the defaults and checks every setting.
-    pub fn check(self) -> Result<Problem> {
+    pub fn check(mut self) -> Result<Problem> {
         if self.format.is_some_and(|format| format == 0 || format > FORMAT) {
             let hint = format!("write `format = {FORMAT}`");
             return Err(Error::setting(
@@ -71,7 +76,18 @@ impl WrittenProblem {
         };
         let trainer = by_name("trainer", &TRAINERS, self.world.trainer, defaults.world.trainer)?;
         let kind = by_name("world", &KINDS, self.world.kind, defaults.world.kind)?;
-        let states = states(self.states, plant, defaults.states)?;
+        let start = match &self.start {
+            Some(start) => StartRule::from_text(start),
+            None if plant.is_none() && self.states.iter().all(|state| state.start.is_none()) => StartRule::Data,
+            None => StartRule::Ranges,
+        };
+        let log = LogSettings::check(&mut self.data)?;
+        if plant.is_some() && log.is_some() {
+            let rule = "the data of a built-in plant are generated";
+            return Err(Error::setting("data.file", "given", rule, "leave out either `plant` or `file`"));
+        }
+        let most = if log.is_some() { MOST_OF_A_LOG } else { defaults.data.samples };
+        let states = states(self.states, plant, defaults.states, start == StartRule::Ranges)?;
         let actions = actions(self.actions, plant, defaults.actions)?;
         let names = {
             let states: Vec<String> = states.iter().map(|state| state.name.clone()).collect();
@@ -87,9 +103,12 @@ impl WrittenProblem {
             success: self.success.map_or(defaults.success, OrWord::value),
             states,
             actions,
+            start,
+            start_pool: None,
             data: DataSettings {
-                samples: self.data.samples.unwrap_or(defaults.data.samples),
+                samples: self.data.samples.unwrap_or(most),
                 episode_length: self.data.episode_length.unwrap_or(defaults.data.episode_length),
+                log,
             },
             world: WorldSettings {
                 kind,
@@ -180,6 +199,7 @@ fn states(
     written: Vec<WrittenState>,
     plant: Option<PlantKind>,
     mut defaults: Vec<StateVariable>,
+    from_ranges: bool,
 ) -> Result<Vec<StateVariable>> {
     distinct("state variable", written.iter().map(|state| &state.name))?;
     if plant.is_none() && written.is_empty() {
@@ -193,13 +213,14 @@ fn states(
                 return Err(Error::UnknownName { kind: "state variable of this plant", name: change.name, known });
             }
             None => {
-                let Some(start) = change.start else {
+                let Some(start) = change.start.or((!from_ranges).then_some([0.0; 2])) else {
                     let key = format!("state.{}.start", change.name);
                     return Err(missing(&key, "where rollouts start", "start = [low, high]"));
                 };
                 defaults.push(StateVariable {
                     name: change.name.clone(),
                     unit: String::new(),
+                    columns: Vec::new(),
                     angle: false,
                     start,
                     data_start: start,
@@ -210,6 +231,7 @@ fn states(
             }
         };
         state.unit = change.unit.unwrap_or_else(|| std::mem::take(&mut state.unit));
+        state.columns = change.column.map_or_else(Vec::new, OneOrMany::list);
         state.angle = change.angle.unwrap_or(state.angle);
         state.start = change.start.unwrap_or(state.start);
         state.data_start = change.data_start.unwrap_or(state.data_start);
@@ -244,7 +266,9 @@ fn actions(
                     let key = format!("action.{}.limits", change.name);
                     return Err(missing(&key, "the lowest and the highest value", "limits = [low, high]"));
                 };
-                defaults.push(ActionVariable { name: change.name, unit: change.unit.unwrap_or_default(), limits });
+                let columns = change.column.map_or_else(Vec::new, OneOrMany::list);
+                let unit = change.unit.unwrap_or_default();
+                defaults.push(ActionVariable { name: change.name, unit, columns, limits });
             }
         }
     }
@@ -593,7 +617,7 @@ mod tests {
             assert!(position(|s, pair| s.centre = Some(OrWord::Value(pair))).contains("state.position.centre"));
             assert!(position(|s, pair| s.width = Some(OrWord::Value(pair))).contains("state.position.width"));
             let message = refused("mountain-car", |w| {
-                w.actions = vec![WrittenAction { name: "force".into(), unit: None, limits: Some(pair) }]
+                w.actions = vec![WrittenAction { name: "force".into(), limits: Some(pair), ..WrittenAction::default() }]
             });
             assert!(message.contains("action.force.limits"));
         }
@@ -627,7 +651,8 @@ mod tests {
         });
         assert!(message.contains("state.rho.centre") && message.contains("symmetric"), "{message}");
         let message = refused("cart-pole-balancing", |w| {
-            w.actions = vec![WrittenAction { name: "force".into(), unit: None, limits: Some([-1.0, 2.0]) }]
+            w.actions =
+                vec![WrittenAction { name: "force".into(), limits: Some([-1.0, 2.0]), ..WrittenAction::default() }]
         });
         assert!(message.contains("action.force.limits") && message.contains("symmetric"), "{message}");
     }
@@ -648,7 +673,7 @@ mod tests {
             name: Some("own".into()),
             horizon: Some(10),
             states: vec![WrittenState { start: Some([0.0, 1.0]), ..state(name) }],
-            actions: vec![WrittenAction { name: "valve".into(), unit: None, limits: Some([0.0, 1.0]) }],
+            actions: vec![WrittenAction { name: "valve".into(), limits: Some([0.0, 1.0]), ..WrittenAction::default() }],
             ..WrittenProblem::default()
         };
         assert!(own("level").check().is_ok());
@@ -668,7 +693,7 @@ mod tests {
 
     #[test]
     fn a_problem_without_a_plant_must_say_what_it_is() {
-        let action = WrittenAction { name: "valve".into(), unit: None, limits: Some([0.0, 1.0]) };
+        let action = WrittenAction { name: "valve".into(), limits: Some([0.0, 1.0]), ..WrittenAction::default() };
         let own = WrittenProblem {
             name: Some("own".into()),
             horizon: Some(10),
@@ -684,7 +709,9 @@ mod tests {
         assert!(refused(|w| w.horizon = None).starts_with("`horizon` is missing"));
         assert!(refused(|w| w.states.clear()).starts_with("`state` is missing"));
         assert!(refused(|w| w.actions.clear()).starts_with("`action` is missing"));
-        assert!(refused(|w| w.states[0].start = None).starts_with("`state.level.start` is missing"));
+        // Of several states, either all have a range to start in or none has.
+        let half = |w: &mut WrittenProblem| w.states.push(WrittenState { start: None, ..state("flow") });
+        assert!(refused(half).starts_with("`state.flow.start` is missing"));
         assert!(refused(|w| w.actions[0].limits = None).starts_with("`action.valve.limits` is missing"));
     }
 

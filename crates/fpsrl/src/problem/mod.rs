@@ -6,11 +6,13 @@
 mod benchmarks;
 mod check;
 mod expression;
+mod log;
 mod text;
 mod words;
 mod written;
 
 pub use expression::{Expression, ExpressionError, FUNCTIONS, Kind};
+pub use log::{LogSettings, OneOrMany, Row, StartRule};
 pub use words::{OrAuto, OrWord};
 pub use written::{
     WrittenAction, WrittenData, WrittenEvaluation, WrittenPolicy, WrittenProblem, WrittenSearch, WrittenState,
@@ -44,7 +46,11 @@ pub struct Problem {
     pub states: Vec<StateVariable>,
     /// Actions, in the order of all action vectors.
     pub actions: Vec<ActionVariable>,
-    /// How transitions are generated.
+    /// Where rollouts start.
+    pub start: StartRule,
+    /// The states that rollouts start from, where they are not drawn from ranges; a run directory brings them.
+    pub start_pool: Option<std::sync::Arc<Vec<Vec<f64>>>>,
+    /// How transitions are generated, or where the log is.
     pub data: DataSettings,
     /// How the world model is trained.
     pub world: WorldSettings,
@@ -65,7 +71,9 @@ pub struct StateVariable {
     pub unit: String,
     /// Whether it is an angle in radians, so that differences are taken modulo 2π.
     pub angle: bool,
-    /// The range that start states of the search and of the evaluation are drawn from.
+    /// The names of its column in a log of the user's own; empty if the variable's name is the column's.
+    pub columns: Vec<String>,
+    /// The range that start states of the search and of the evaluation are drawn from, by [`StartRule::Ranges`].
     pub start: [f64; 2],
     /// The range that generated episodes start in.
     pub data_start: [f64; 2],
@@ -82,17 +90,21 @@ pub struct ActionVariable {
     pub name: String,
     /// Its unit, for people.
     pub unit: String,
+    /// The names of its column in a log of the user's own; empty if the action's name is the column's.
+    pub columns: Vec<String>,
     /// The lowest and the highest value that may be applied.
     pub limits: [f64; 2],
 }
 
-/// How transitions are generated.
+/// Where transitions come from: they are generated, or imported from a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataSettings {
-    /// How many transitions.
+    /// How many transitions; of a log, at most.
     pub samples: usize,
-    /// Steps of an episode.
+    /// Steps of a generated episode.
     pub episode_length: usize,
+    /// The log; none for a problem with a built-in plant.
+    pub log: Option<LogSettings>,
 }
 
 /// What a world model is made of.

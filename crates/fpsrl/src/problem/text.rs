@@ -33,9 +33,13 @@ impl Problem {
         file.key("discount_q", number(self.discount_q), "weight of the last reward: gamma = q^(1/(T-1))");
         file.key("success", self.success.map_or("\"none\"".into(), number), "the return that solves it, or \"none\"");
 
+        let starts = "where rollouts start: \"ranges\" of the states, \"data\", \"episodes\", or a file";
+        file.key("start", quoted(&self.start.text()), starts);
+
         for state in &self.states {
             file.section("[[state]]");
             file.key("name", quoted(&state.name), "also the name of its column");
+            file.column(&state.columns);
             file.key("unit", quoted(&state.unit), "for people");
             file.key("angle", state.angle, "radians, taken modulo 2 pi");
             file.key("start", range(state.start), "where rollouts of the search and the evaluation start");
@@ -50,13 +54,22 @@ impl Problem {
         for action in &self.actions {
             file.section("[[action]]");
             file.key("name", quoted(&action.name), "also the name of its column");
+            file.column(&action.columns);
             file.key("unit", quoted(&action.unit), "for people");
             file.key("limits", range(action.limits), "the lowest and the highest value");
         }
 
         file.section("[data]");
-        file.key("samples", self.data.samples, "transitions to generate");
-        file.key("episode_length", self.data.episode_length, "steps of an episode");
+        match &self.data.log {
+            None => {
+                file.key("samples", self.data.samples, "transitions to generate");
+                file.key("episode_length", self.data.episode_length, "steps of an episode");
+            }
+            Some(log) => {
+                file.key("samples", self.data.samples, "transitions that are kept of the log, at most");
+                log.lines().into_iter().for_each(|(key, value, comment)| file.key(key, value, comment));
+            }
+        }
 
         file.section("[world]");
         let kind = KINDS.iter().find(|(_, kind)| *kind == self.world.kind);
@@ -130,6 +143,18 @@ impl File {
         self.0.push('\n');
     }
 
+    /// The names of a variable's column in the log, where they differ from the variable's.
+    fn column(&mut self, names: &[String]) {
+        match names {
+            [] => {}
+            [name] => self.key("column", quoted(name), "its name in the log"),
+            names => {
+                let list = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+                self.key("column", format!("[{list}]"), "its names in the files of the log");
+            }
+        }
+    }
+
     fn section(&mut self, header: &str) {
         self.0.push('\n');
         self.line(header);
@@ -161,9 +186,12 @@ fn or_data(bounds: Option<[f64; 2]>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use crate::problem::{ActionVariable, Problem, StateVariable, WrittenProblem, benchmark_names};
+    use crate::problem::{
+        ActionVariable, LogSettings, Problem, Row, StartRule, StateVariable, WrittenProblem, benchmark_names,
+    };
     use crate::simd::Mode;
     use crate::world::training::{Depth, Trainer};
 
@@ -194,6 +222,28 @@ mod tests {
     }
 
     prop_compose! {
+        fn any_log()(
+            files in vec("[a-z/]{1,9}", 1..3),
+            separator in proptest::sample::select(vec![None, Some(';'), Some('\t')]),
+            decimal in proptest::sample::select(vec![None, Some('.'), Some(',')]),
+            missing in vec("\\PC{1,5}", 0..3),
+            (time, episode, reward) in (vec("\\PC{1,5}", 1..3), vec("\\PC{1,5}", 0..3), vec("\\PC{1,5}", 0..3)),
+            (terminal, truncated) in (vec("\\PC{1,5}", 0..2), vec("\\PC{1,5}", 0..2)),
+            next in proptest::option::of("\\PC{1,5}"),
+            (leads, belongs, resample) in (any::<bool>(), any::<bool>(), any::<bool>()),
+            (interval, gap) in (proptest::option::of(1e-6..1e6f64), 1.001..1e3f64),
+        ) -> LogSettings {
+            let row = |this| if this { Row::This } else { Row::Next };
+            LogSettings {
+                files: files.into_iter().map(Into::into).collect(),
+                separator, decimal, missing, time, episode, reward, terminal, truncated,
+                action_leads_to: row(leads), reward_belongs_to: row(belongs),
+                interval, gap, resample: resample && next.is_none(), next,
+            }
+        }
+    }
+
+    prop_compose! {
         fn own_problem()(
             name in "[a-zA-Z0-9_-]{1,12}",
             (seed, horizon, discount_q, success) in
@@ -202,6 +252,8 @@ mod tests {
                 ("[a-z][a-z0-9 _'\\\\°#=\\[\\]]{0,8}[a-z]", "\\PC{0,6}", any::<bool>(), bounds(), bounds(),
                  proptest::option::of(bounds()), proptest::option::of((1e-6..1.0f64, 1.0..50.0f64))), 1..4),
             limits in bounds(),
+            (columns, starts) in (vec("\\PC{1,9}", 2), 0usize..4),
+            log in proptest::option::of(any_log()),
             (samples, length, layers, trainer) in (1_000usize..1_000_000, 1usize..1_000, 0usize..4, 0usize..3),
             (rules, alpha, particles, iterations) in (1usize..20, bounds(), 2usize..1_000, 1usize..5_000),
             (inertia, cognitive, social, limit) in (0.0..1.0f64, 0.0..3.0f64, 0.0..3.0f64, 1e-6..=1.0f64),
@@ -213,12 +265,15 @@ mod tests {
             (problem.seed, problem.horizon, problem.discount_q, problem.success) = (seed, horizon, discount_q, success);
             problem.states = states.into_iter().enumerate().map(
                 |(index, (name, unit, angle, start, data_start, centre, width))| StateVariable {
-                    name: format!("{name}{index}"), unit, angle, start, data_start, centre,
+                    name: format!("{name}{index}"), unit, columns: columns[..index.min(2)].to_vec(), angle, start, data_start, centre,
                     width: width.map(|(low, high)| [low, high]),
                 }).collect();
-            problem.actions = vec![ActionVariable { name: "A".into(), unit: "\"%\"".into(), limits }];
+            problem.actions = vec![ActionVariable { name: "A".into(), unit: "\"%\"".into(), columns, limits }];
             problem.data.samples = samples;
-            problem.data.episode_length = length;
+            problem.data.episode_length = if log.is_some() { 100 } else { length };
+            problem.data.log = log;
+            problem.start =
+                [StartRule::Ranges, StartRule::Data, StartRule::Episodes, StartRule::File("s.csv".into())][starts].clone();
             problem.world.layers = if layers == 0 { Depth::Auto } else { Depth::Layers(layers) };
             problem.world.trainer = [Trainer::LevenbergMarquardt, Trainer::VarioEta, Trainer::Adam][trainer];
             problem.world.kind = super::KINDS[rules % 5].1;

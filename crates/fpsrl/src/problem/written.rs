@@ -16,6 +16,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::FORMAT;
+use super::log::{OneOrMany, StartRule};
 use super::words::{OrAuto, OrWord};
 use crate::error::{Error, Result, nearest};
 use crate::plant::PlantKind;
@@ -53,7 +54,9 @@ pub struct WrittenProblem {
     /// Actions.
     #[serde(default, rename = "action")]
     pub actions: Vec<WrittenAction>,
-    /// How transitions are generated.
+    /// Where rollouts start: "ranges", "data", "episodes", or the path of a file with a state in each row.
+    pub start: Option<String>,
+    /// How transitions are generated, or where the log is.
     #[serde(default)]
     pub data: WrittenData,
     /// How the world model is trained.
@@ -74,8 +77,10 @@ pub struct WrittenProblem {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenState {
-    /// Its name, which is also its column's.
+    /// Its name, which is also its column's unless `column` says otherwise.
     pub name: String,
+    /// The name of its column in the log, or several that it has in different files.
+    pub column: Option<OneOrMany>,
     /// Its unit.
     pub unit: Option<String>,
     /// Whether it is an angle in radians.
@@ -94,8 +99,10 @@ pub struct WrittenState {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenAction {
-    /// Its name, which is also its column's.
+    /// Its name, which is also its column's unless `column` says otherwise.
     pub name: String,
+    /// The name of its column in the log, or several that it has in different files.
+    pub column: Option<OneOrMany>,
     /// Its unit.
     pub unit: Option<String>,
     /// The lowest and the highest value.
@@ -106,10 +113,41 @@ pub struct WrittenAction {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenData {
-    /// How many transitions.
+    /// How many transitions; of a log, at most.
     pub samples: Option<usize>,
-    /// Steps of an episode.
+    /// Steps of a generated episode.
     pub episode_length: Option<usize>,
+    /// The log's file, or its files.
+    pub file: Option<OneOrMany>,
+    /// The column of time.
+    pub time: Option<OneOrMany>,
+    /// The column that tells episodes apart.
+    pub episode: Option<OneOrMany>,
+    /// The column of the reward.
+    pub reward: Option<OneOrMany>,
+    /// The column that says whether the plant has stopped for good.
+    pub terminal: Option<OneOrMany>,
+    /// The column that says whether only the recording stopped.
+    pub truncated: Option<OneOrMany>,
+    /// What is before a state's name in the column of its next state.
+    pub next: Option<String>,
+    /// "next" or "this".
+    pub action_leads_to: Option<String>,
+    /// "next" or "this".
+    pub reward_belongs_to: Option<String>,
+    /// The time between two rows.
+    pub interval: Option<f64>,
+    /// A step longer than so many intervals is cut.
+    pub gap: Option<f64>,
+    /// Whether rows are put onto a regular grid.
+    pub resample: Option<bool>,
+    /// Between two cells.
+    pub separator: Option<String>,
+    /// Before the fraction of a number.
+    pub decimal: Option<String>,
+    /// Words that stand for a missing value.
+    #[serde(default)]
+    pub missing: Vec<String>,
 }
 
 /// `[world]` as written.
@@ -247,7 +285,25 @@ impl WrittenProblem {
                 hint: "a problem file is TOML: see the file that `fpsrl generate mountain-car` writes".into(),
             }
         })?;
-        Self::parse(&text, path)
+        let mut written = Self::parse(&text, path)?;
+        written.find_files_beside(path);
+        Ok(written)
+    }
+
+    /// Files that the problem names stand beside the problem file, unless their path says otherwise.
+    fn find_files_beside(&mut self, path: &Path) {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let beside = |file: &mut String| *file = parent.join(&*file).to_string_lossy().into_owned();
+        match &mut self.data.file {
+            Some(OneOrMany::One(file)) => beside(file),
+            Some(OneOrMany::Many(files)) => files.iter_mut().for_each(beside),
+            None => {}
+        }
+        if let Some(start) =
+            self.start.as_mut().filter(|start| matches!(StartRule::from_text(start), StartRule::File(_)))
+        {
+            beside(start);
+        }
     }
 
     /// Understands the text of a problem file; `path` is named in messages.

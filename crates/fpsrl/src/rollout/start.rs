@@ -32,6 +32,9 @@ impl StartStates {
     /// additive recurrence with irrational steps (Roberts' R sequence, built on the generalised golden ratio of the
     /// number of dimensions), moved by a random offset. Each by itself is uniform over the range.
     fn spread(problem: &Problem, count: usize, purpose: Purpose) -> Self {
+        if let Some(pool) = &problem.start_pool {
+            return Self::draw(pool, problem.seed, count, purpose);
+        }
         let ranges: Vec<[f64; 2]> = problem.states.iter().map(|state| state.start).collect();
         let spread = ranges.iter().filter(|[low, high]| high > low).count();
         let ratio = generalised_golden_ratio(spread);
@@ -51,6 +54,27 @@ impl StartStates {
             })
             .collect();
         Self { columns }
+    }
+
+    /// So many of given states, in a random order; those of the evaluation are taken from the other end, and those
+    /// of a judge from the middle, so that they share none while there are enough.
+    fn draw(pool: &[Vec<f64>], seed: u64, count: usize, purpose: Purpose) -> Self {
+        let stream = Stream::new(seed, Purpose::SearchStart);
+        let mut order: Vec<(f64, usize)> =
+            (0..pool.len()).map(|index| (stream.uniform(index as u32, 1, 0), index)).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        match purpose {
+            Purpose::SearchStart => {}
+            Purpose::TestStart => order.reverse(),
+            _ => order.rotate_left(pool.len() / 2),
+        }
+        let rows: Vec<Vec<f64>> = order
+            .iter()
+            .cycle()
+            .take(if pool.is_empty() { 0 } else { count })
+            .map(|(_, index)| pool[*index].clone())
+            .collect();
+        Self::from_rows(&rows)
     }
 
     /// Start states given as rows.

@@ -60,7 +60,7 @@ impl Checkpoint {
             problem,
             hint: format!("start the search anew with `fpsrl search {}`", run.path().display()),
         };
-        let problem = WrittenProblem::parse(&file.problem, &path)?.check()?;
+        let problem = run.with_starts(WrittenProblem::parse(&file.problem, &path)?.check()?)?;
         if let Some(fault) = file.state.fault(&problem) {
             return Err(broken(fault));
         }

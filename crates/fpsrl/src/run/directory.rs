@@ -17,6 +17,8 @@ use crate::world::quality::Verdict;
 
 pub(super) const PROBLEM: &str = "problem.toml";
 pub(super) const TRANSITIONS: &str = "transitions.csv";
+pub(super) const DATA: &str = "data.json";
+pub(super) const STARTS: &str = "starts.csv";
 pub(super) const WORLD: &str = "world.json";
 pub(super) const POLICY: &str = "policy.json";
 pub(super) const SEARCH: &str = "search.csv";
@@ -30,7 +32,7 @@ pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
 
 /// Every file that fpsrl writes into a run directory, the latest first: in this order they are removed, so that an
 /// interruption never leaves a result without what it was made from.
-const FILES: [&str; 12] = [
+const FILES: [&str; 14] = [
     SUMMARY,
     SEARCH,
     POLICY,
@@ -41,6 +43,8 @@ const FILES: [&str; 12] = [
     NFQ_ROWS,
     NFQ_CHECKPOINT,
     WORLD,
+    STARTS,
+    DATA,
     TRANSITIONS,
     PROBLEM,
 ];
@@ -102,7 +106,7 @@ impl RunDirectory {
     pub fn problem_with(&self, change: impl FnOnce(&mut WrittenProblem)) -> Result<Problem> {
         let mut written = WrittenProblem::read(&self.expect(PROBLEM, "fpsrl generate")?)?;
         change(&mut written);
-        written.check()
+        self.with_starts(written.check()?)
     }
 
     /// The log.

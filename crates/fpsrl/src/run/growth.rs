@@ -64,7 +64,7 @@ impl GrowthFile {
             problem,
             hint: format!("start the search anew with `fpsrl search {}`", run.path().display()),
         };
-        let problem = WrittenProblem::parse(&file.problem, &path)?.check()?;
+        let problem = run.with_starts(WrittenProblem::parse(&file.problem, &path)?.check()?)?;
         let steps = problem.rule_step();
         for (index, candidate) in file.candidates.iter().enumerate() {
             if candidate.rules != steps * (index + 1) || candidate.history.is_empty() || !candidate.best.is_finite() {

@@ -4,6 +4,8 @@
 //! |-------------------|------------|-----------------------------------------------------------|
 //! | `problem.toml`    | generate   | the complete problem, each default written out            |
 //! | `transitions.csv` | generate   | the log                                                   |
+//! | `data.json`       | generate   | of a log of the user's own: what was found in it, what it covers |
+//! | `starts.csv`      | fit        | where rollouts start, unless ranges say so                |
 //! | `world.json`      | fit        | the learned worlds, the verdict on them, and the digest of the log they came from |
 //! | `policy.json`     | search     | the rules                                                 |
 //! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
@@ -18,14 +20,19 @@
 //! A log of the user's own takes part as well: `problem.toml` and `transitions.csv` in a directory are enough for
 //! [`RunDirectory::fit`] and the stages after it.
 
+mod behaviour;
 mod checkpoint;
 mod directory;
 mod growth;
+mod import;
 mod stages;
+mod starts;
 mod summary;
 mod yardsticks;
 
+pub use behaviour::Behaviour;
 pub use directory::RunDirectory;
+pub use import::DataReport;
 pub use stages::{WorldFile, generate};
 pub use summary::{Ceiling, Figures, GrowthStep, RuleGrowth, Summary};
 pub use yardsticks::NfqResult;

@@ -73,10 +73,13 @@ pub(super) struct Found {
     pub(super) growth: Option<RuleGrowth>,
 }
 
-/// Draws a log from the problem's plant, and makes a run directory of it.
+/// Draws a log from the problem's plant or imports the user's own, and makes a run directory of it.
 ///
 /// What is there already is refused; with `force`, the files of an old run give way.
 pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &dyn Progress) -> Result<RunDirectory> {
+    if problem.data.log.is_some() {
+        return super::import::import(problem, path, force, progress);
+    }
     directory::check_free(path, force)?;
     let began = Instant::now();
     let transitions = data::generate::generate(problem, progress)?;
@@ -131,14 +134,18 @@ impl RunDirectory {
         let data_sha256 = self.data_sha256()?;
         let worlds = LearnedWorlds::learn(&problem, &transitions, progress)?;
         let verdict = Verdict::of(&problem, &transitions, &worlds);
+        self.write_starts(&problem, &transitions)?;
 
         let mut summary = Summary::new(&problem, transitions.len(), data_sha256.clone());
         // How long the log took to generate is known only if it is still that log.
         if let Some(earlier) = self.earlier_summary()?
             && earlier.data_sha256 == data_sha256
-            && let Some(seconds) = earlier.seconds.get("generate")
         {
-            summary.seconds.set("generate", seconds);
+            for stage in ["generate", "import"] {
+                if let Some(seconds) = earlier.seconds.get(stage) {
+                    summary.seconds.set(stage, seconds);
+                }
+            }
         }
         set_world(&mut summary, &worlds, Some(&verdict));
         summary.seconds.set("fit", began.elapsed().as_secs_f64());
@@ -326,6 +333,7 @@ impl RunDirectory {
         summary.model_return = Some(model_return);
         summary.true_return = true_return;
         summary.gap = true_return.map(|truth| truth - model_return);
+        summary.behaviour = self.behaviour(&problem, &members, options)?;
         summary.success_threshold = problem.success;
         summary.success = problem.success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
         summary.threads = rayon::current_num_threads();
@@ -343,7 +351,7 @@ impl RunDirectory {
     ) -> Result<Summary> {
         let mut summary = Summary::new(problem, rows, self.data_sha256()?);
         if let Some(earlier) = self.earlier_summary()? {
-            for stage in ["generate", "fit"] {
+            for stage in ["generate", "import", "fit"] {
                 if let Some(seconds) = earlier.seconds.get(stage) {
                     summary.seconds.set(stage, seconds);
                 }
@@ -362,7 +370,7 @@ impl RunDirectory {
         }
     }
 
-    fn write_summary(&self, summary: &Summary) -> Result<()> {
+    pub(super) fn write_summary(&self, summary: &Summary) -> Result<()> {
         files::write_json(&self.file(SUMMARY), summary)
     }
 }

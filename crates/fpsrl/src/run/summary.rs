@@ -48,6 +48,9 @@ pub struct Summary {
     /// What plans reach on the world model; null if nobody asked.
     #[serde(default)]
     pub ceiling: Option<Ceiling>,
+    /// What the plant does today; null for a log that was generated.
+    #[serde(default)]
+    pub behaviour: Option<super::behaviour::Behaviour>,
     /// How far the world model can be trusted; null before it is learned.
     #[serde(default)]
     pub verdict: Option<Verdict>,
@@ -95,6 +98,7 @@ impl Summary {
             numerics: None,
             growth: None,
             ceiling: None,
+            behaviour: None,
             verdict: None,
             promise: None,
             promise_kept: None,

@@ -559,6 +559,7 @@ mod tests {
         let state = |name: &str, angle| StateVariable {
             name: name.into(),
             unit: String::new(),
+            columns: Vec::new(),
             angle,
             start: [-1.0, 1.0],
             data_start: [-1.0, 1.0],
@@ -573,8 +574,15 @@ mod tests {
             discount_q: 0.05,
             success: None,
             states: vec![state("angle", true), state("frozen", false)],
-            actions: vec![ActionVariable { name: "torque".into(), unit: String::new(), limits: [-1.0, 1.0] }],
-            data: DataSettings { samples: 600, episode_length: 10 },
+            actions: vec![ActionVariable {
+                name: "torque".into(),
+                unit: String::new(),
+                columns: Vec::new(),
+                limits: [-1.0, 1.0],
+            }],
+            start: crate::problem::StartRule::Ranges,
+            start_pool: None,
+            data: DataSettings { samples: 600, episode_length: 10, log: None },
             world: WorldSettings {
                 kind: WorldKind::Mlp,
                 members: 1,

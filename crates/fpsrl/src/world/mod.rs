@@ -11,6 +11,7 @@ pub mod known;
 mod learned;
 pub mod model;
 pub mod network;
+pub mod process;
 pub mod quality;
 pub mod support;
 pub mod training;

@@ -1,0 +1,316 @@
+//! `fpsrl init` and `fpsrl check`: from a log of the user's own to a problem file, and the state of its data.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fpsrl::data::log::{Guess, ImportReport, TextOptions, init};
+use fpsrl::data::symmetry::Symmetry;
+use fpsrl::problem::{Problem, Row, WrittenProblem};
+use fpsrl::run::DataReport;
+
+use crate::Failure;
+use crate::progress::Bars;
+
+pub const INIT_EXAMPLES: &str = "\
+The file may be CSV or TSV (also packed by gzip), Parquet, HDF5 as Minari and D4RL write it, or npz. What is guessed can be
+corrected in the file that is written, or said at once.
+
+Examples:
+  fpsrl init log.csv
+  fpsrl init monday.csv tuesday.csv --action valve --reward quality
+  fpsrl init export.txt --separator ';' --decimal , --out tank/problem.toml";
+
+pub const CHECK_EXAMPLES: &str = "\
+Examples:
+  fpsrl check problem.toml
+  fpsrl check runs/tank-seed1 --json";
+
+/// A log to draft a problem file from.
+#[derive(Debug, Args)]
+pub struct InitArguments {
+    /// The log; several files are parts of one log
+    #[arg(value_name = "LOG", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The columns of the state variables
+    #[arg(long, value_name = "COLUMN,COLUMN...", value_delimiter = ',')]
+    pub state: Vec<String>,
+    /// The columns of the actions
+    #[arg(long, value_name = "COLUMN,COLUMN...", value_delimiter = ',')]
+    pub action: Vec<String>,
+    /// The column of the reward
+    #[arg(long, value_name = "COLUMN")]
+    pub reward: Option<String>,
+    /// The column of time
+    #[arg(long, value_name = "COLUMN")]
+    pub time: Option<String>,
+    /// The column that tells episodes apart
+    #[arg(long, value_name = "COLUMN")]
+    pub episode: Option<String>,
+    /// The column that says whether the plant has stopped for good
+    #[arg(long, value_name = "COLUMN")]
+    pub terminal: Option<String>,
+    /// What is between two cells; `tab` is a word for it
+    #[arg(long, value_name = "SIGN", value_parser = sign)]
+    pub separator: Option<char>,
+    /// What begins the fraction of a number
+    #[arg(long, value_name = "SIGN", value_parser = sign)]
+    pub decimal: Option<char>,
+    /// Words that stand for a missing value, besides the usual ones
+    #[arg(long, value_name = "WORD,WORD...", value_delimiter = ',')]
+    pub missing: Vec<String>,
+    /// The problem file to write
+    #[arg(short, long, value_name = "FILE", default_value = "problem.toml")]
+    pub out: PathBuf,
+    /// Replace a problem file that is there already
+    #[arg(long)]
+    pub force: bool,
+    /// Show neither progress nor what was found, only errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// A problem whose data are to be looked at.
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// A problem file that names a log, or a run directory
+    #[arg(value_name = "PROBLEM.TOML|DIR")]
+    pub problem: PathBuf,
+    /// Print everything as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Show neither progress nor tables, only errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+fn sign(text: &str) -> Result<char, String> {
+    match (text, text.chars().count()) {
+        ("tab" | "\\t", _) => Ok('\t'),
+        (text, 1) if text.is_ascii() => Ok(text.chars().next().unwrap_or(',')),
+        _ => Err("not a single sign, nor the word tab".into()),
+    }
+}
+
+/// Drafts a problem file.
+pub fn draft(arguments: &InitArguments) -> Result<(), Failure> {
+    let bars = Bars::new(arguments.quiet);
+    let out = &arguments.out;
+    if !arguments.force && out.exists() {
+        let source = io::ErrorKind::AlreadyExists.into();
+        return Err(fpsrl::Error::Write { path: out.clone(), source }.into());
+    }
+    let guess = Guess {
+        states: arguments.state.clone(),
+        actions: arguments.action.clone(),
+        reward: arguments.reward.clone(),
+        time: arguments.time.clone(),
+        episode: arguments.episode.clone(),
+        terminal: arguments.terminal.clone(),
+        ..Guess::default()
+    };
+    let options =
+        TextOptions { separator: arguments.separator, decimal: arguments.decimal, missing: arguments.missing.clone() };
+    let directory = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let draft = init(&arguments.files, directory, &options, guess, &bars)?;
+    fpsrl::files::write_atomically(out, |file| file.write_all(draft.text.as_bytes()))?;
+    if !arguments.quiet {
+        let mut text = String::new();
+        for (heading, lines) in [("Found", &draft.found), ("Not known", &draft.unknown)] {
+            let _ = writeln!(text, "{heading}");
+            lines.iter().for_each(|line| {
+                let _ = writeln!(text, "  - {line}");
+            });
+        }
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()?;
+    }
+    bars.say(&format!("wrote {0}; correct it, then `fpsrl check {0}` and `fpsrl run {0}`", out.display()));
+    Ok(())
+}
+
+/// Shows the state of a problem's data.
+pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    let bars = Bars::new(arguments.quiet);
+    let path = match arguments.problem.is_dir() {
+        true => arguments.problem.join("problem.toml"),
+        false => arguments.problem.clone(),
+    };
+    let problem = WrittenProblem::read(&path)?.check()?;
+    if problem.data.log.is_none() {
+        return Err(fpsrl::Error::Setting {
+            key: "data.file".into(),
+            value: "missing".into(),
+            rule: "only a log can be checked".into(),
+            hint: "write `file = \"log.csv\"` below [data]".into(),
+        }
+        .into());
+    }
+    let (report, _) = DataReport::of(&problem, &bars)?;
+    let mut stdout = io::stdout().lock();
+    if arguments.json {
+        stdout.write_all(fpsrl::files::to_json(&report)?.as_bytes())?;
+    } else if !arguments.quiet {
+        stdout.write_all(tables(&problem, &report).as_bytes())?;
+    }
+    Ok(stdout.flush()?)
+}
+
+/// A number for people, in so much room.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        size if size != 0.0 && !(1e-3..1e5).contains(&size) => format!("{value:.2e}"),
+        size if size >= 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// The state of the data. Writing to a string cannot fail.
+fn tables(problem: &Problem, report: &DataReport) -> String {
+    let mut text = String::new();
+    let import = &report.import;
+    let coverage = &report.coverage;
+    let files = if import.files.len() == 1 { "1 file".into() } else { format!("{} files", import.files.len()) };
+    let _ = writeln!(
+        text,
+        "{}: {} rows in {files}, {} transitions in {} episodes",
+        problem.name,
+        import.rows,
+        import.transitions.saturating_sub(import.missing),
+        import.episodes
+    );
+    let _ = writeln!(text, "\nLog");
+    log_lines(problem, import, report.symmetry.as_ref()).into_iter().for_each(|(what, value)| {
+        let _ = writeln!(text, "  {what:<24} {value}");
+    });
+
+    let _ = writeln!(
+        text,
+        "\n{:<22} {:<8} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "Variables", "", "lowest", "5 %", "median", "95 %", "highest"
+    );
+    for variable in &coverage.variables {
+        let name = if variable.unit.is_empty() {
+            variable.name.clone()
+        } else {
+            format!("{} [{}]", variable.name, variable.unit)
+        };
+        let [low, middle, high] = variable.quantiles;
+        let numbers = [variable.lowest, low, middle, high, variable.highest].map(figure);
+        let cells: String = numbers.iter().map(|number| format!(" {number:>10}")).collect();
+        let _ = writeln!(text, "  {name:<20} {:<8}{cells}", variable.role);
+    }
+
+    let names: Vec<&str> = coverage.variables.iter().map(|variable| variable.name.as_str()).collect();
+    let mut pairs: Vec<(f64, &str, &str)> = Vec::new();
+    for (second, row) in coverage.correlations.iter().enumerate() {
+        pairs.extend(row.iter().take(second).enumerate().map(|(first, value)| (*value, names[first], names[second])));
+    }
+    pairs.retain(|(value, ..)| value.abs() >= 0.3);
+    pairs.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
+    let _ = writeln!(text, "\nCorrelations of 0.3 and more");
+    if pairs.is_empty() {
+        let _ = writeln!(text, "  none");
+    }
+    for (value, first, second) in pairs.iter().take(12) {
+        let _ = writeln!(text, "  {:<32} {value:>6.2}", format!("{first}, {second}"));
+    }
+
+    let space = &coverage.space;
+    let _ = writeln!(text, "\nSpace of states and actions");
+    let _ = writeln!(
+        text,
+        "  {} of {} cells visited ({:.1} %), each variable's range in {} parts",
+        space.visited,
+        figure(space.cells).trim_end_matches(".000"),
+        100.0 * space.share,
+        space.parts
+    );
+    let _ = writeln!(text, "\nWhere the policy will have no data");
+    if coverage.blind.is_empty() {
+        let _ = writeln!(text, "  nowhere within the ranges, as far as each state and action by themselves tell");
+    }
+    for spot in coverage.blind.iter().take(15) {
+        let place = format!("{} {} to {}", spot.state, figure(spot.range[0]), figure(spot.range[1]));
+        let _ = match &spot.action {
+            None => writeln!(text, "  {place:<40} only {} rows", spot.rows),
+            Some(action) => {
+                let seen = format!("{} to {}", figure(spot.seen[0]), figure(spot.seen[1]));
+                writeln!(text, "  {place:<40} {action} only from {seen} ({} rows)", spot.rows)
+            }
+        };
+    }
+    if coverage.blind.len() > 15 {
+        let _ = writeln!(text, "  and {} more; --json has all", coverage.blind.len() - 15);
+    }
+    text
+}
+
+fn log_lines(problem: &Problem, import: &ImportReport, symmetry: Option<&Symmetry>) -> Vec<(String, String)> {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    let mut line = |what: &str, value: String| lines.push((what.to_owned(), value));
+    if let Some(interval) = import.interval {
+        line("a row every", figure(interval));
+    }
+    for (what, count, done) in [
+        ("missing cells", import.missing, "steps left out"),
+        ("repeated times", import.duplicates, "rows left out"),
+        ("time runs backwards", import.out_of_order, "times; rows were put in order"),
+        ("gaps in time", import.gaps, "steps cut"),
+        ("too short steps", import.early, "steps cut; `resample = true` would put rows onto a grid"),
+        ("lost terminal steps", import.lost_terminals, "whose next state is not in the log"),
+    ] {
+        if count > 0 {
+            line(what, format!("{count} {done}"));
+        }
+    }
+    if let Some(terminals) = import.terminals {
+        line("terminal steps", terminals.to_string());
+    }
+    if import.kept < import.transitions.saturating_sub(import.missing) {
+        line("kept", format!("{} transitions, in stretches spread over the log (`samples` below [data])", import.kept));
+    }
+    for (action, rows) in &import.outside_limits {
+        line("outside of limits", format!("{rows} rows of `{action}`"));
+    }
+    let set = problem.data.log.as_ref().map(|log| log.action_leads_to).unwrap_or_default();
+    if let Some(alignment) = &import.alignment {
+        let row = |row: Row| if row == Row::Next { "the next row" } else { "its own row" };
+        let errors = format!(
+            "unexplained: {:.2} % if to the next row, {:.2} % if to its own; {} rows",
+            100.0 * alignment.error_next,
+            100.0 * alignment.error_this,
+            alignment.rows
+        );
+        line(
+            "an action leads to",
+            match alignment.fits {
+                Some(fits) if fits == set => format!("{}, as set ({errors})", row(fits)),
+                Some(fits) => {
+                    format!("WARNING: {} by the data, but `action_leads_to = \"{}\"` ({errors})", row(fits), set.word())
+                }
+                None => format!("{}, as set; the data do not tell ({errors})", row(set)),
+            },
+        );
+    }
+    if let Some(symmetry) = symmetry {
+        line(
+            "mirror symmetry",
+            match symmetry.holds {
+                Some(_) => format!("holds in {} rows whose mirror image was seen", symmetry.rows),
+                None => format!("not tested: only {} rows have a mirror image in the log", symmetry.rows),
+            },
+        );
+    }
+    for file in &import.files {
+        for note in &file.notes {
+            line("note", format!("{}: {note}", file.path.display()));
+        }
+    }
+    for note in &import.notes {
+        line("note", note.clone());
+    }
+    lines
+}

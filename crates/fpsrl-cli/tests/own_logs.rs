@@ -1,0 +1,306 @@
+//! Every fault in a log of the user's own, by the table in `docs/logs.md`: one message with its place and what to do,
+//! exit code 2, and nothing written.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{fpsrl, refused, stderr, stdout};
+
+const PROBLEM: &str = r#"
+name = "tank"
+horizon = 10
+[[state]]
+name = "level"
+[[action]]
+name = "valve"
+limits = [-1.0, 1.0]
+[data]
+file = "log.csv"
+time = "time"
+reward = "reward"
+[world]
+layers = 1
+epochs = 3
+[search]
+particles = 6
+iterations = 4
+start_states = 5
+[evaluation]
+start_states = 5
+"#;
+
+/// A log that has nothing wrong with it.
+fn good() -> String {
+    let mut text = "time,level,valve,reward\n".to_owned();
+    let mut level = 1.0;
+    for row in 0..300 {
+        let valve = [-1.0, 0.5, 1.0, -0.25][row * 7 / 3 % 4];
+        text += &format!("{row},{level:?},{valve:?},{:?}\n", -f64::abs(level));
+        level = 0.9 * level + 0.3 * valve + 0.02 * (row as f64).sin();
+    }
+    text
+}
+
+fn put(directory: &Path, log: impl AsRef<[u8]>, problem: &str) {
+    fs::write(directory.join("log.csv"), log).unwrap();
+    fs::write(directory.join("problem.toml"), problem).unwrap();
+}
+
+/// What `check` and `run` say of a log, which must be the same.
+fn said_of(log: impl AsRef<[u8]>, problem: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), log, problem);
+    let said = refused(directory.path(), &["check", "problem.toml", "--quiet"]);
+    assert_eq!(refused(directory.path(), &["run", "problem.toml", "--quiet"]), said);
+    said
+}
+
+/// What is said of a log in which a line was replaced.
+fn said_of_line(number: usize, line: &str) -> String {
+    let text = good();
+    let lines: Vec<&str> =
+        text.lines().enumerate().map(|(index, old)| if index + 1 == number { line } else { old }).collect();
+    said_of(lines.join("\n") + "\n", PROBLEM)
+}
+
+#[test]
+fn a_good_log_goes_through_every_stage() {
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), good(), PROBLEM);
+    let output = fpsrl(directory.path(), &["run", "problem.toml", "--out", "run", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(summary["samples"], 299);
+    assert!(summary["model_return"].is_number() && summary["true_return"].is_null());
+    for file in ["problem.toml", "transitions.csv", "data.json", "starts.csv", "world.json", "policy.json"] {
+        assert!(directory.path().join("run").join(file).exists(), "{file}");
+    }
+    // Each stage by itself works on the directory too, and the problem in it is complete.
+    for stage in ["fit", "search", "evaluate", "check"] {
+        let output = fpsrl(directory.path(), &[stage, "run", "--quiet"]);
+        assert!(output.status.success(), "{stage}: {}", stderr(&output));
+    }
+    let starts = fs::read_to_string(directory.path().join("run/starts.csv")).unwrap();
+    assert_eq!(starts.lines().next(), Some("level"));
+    assert_eq!(starts.lines().count(), 300);
+}
+
+#[test]
+fn init_check_and_run_follow_each_other() {
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), good(), PROBLEM);
+    let said = refused(directory.path(), &["init", "log.csv"]);
+    assert!(said.contains("problem.toml cannot be written") && said.contains("--force"), "{said}");
+    let output = fpsrl(directory.path(), &["init", "log.csv", "--out", "drafted.toml"]);
+    assert!(
+        output.status.success() && stdout(&output).contains("an action leads to the next row"),
+        "{}",
+        stderr(&output)
+    );
+    let output = fpsrl(directory.path(), &["check", "drafted.toml"]);
+    let text = stdout(&output);
+    for part in ["299 transitions in 1 episodes", "the next row, as set", "level", "cells visited", "no data"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let output = fpsrl(directory.path(), &["check", "drafted.toml", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["import"]["alignment"]["fits"], "next");
+    assert_eq!(report["coverage"]["variables"][0]["name"], "level");
+}
+
+#[test]
+fn an_alignment_that_the_data_contradict_is_warned_of() {
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), good(), &PROBLEM.replace("time = ", "action_leads_to = \"this\"\ntime = "));
+    let output = fpsrl(directory.path(), &["check", "problem.toml"]);
+    assert!(stdout(&output).contains("WARNING: the next row by the data"), "{}", stdout(&output));
+    let output = fpsrl(directory.path(), &["run", "problem.toml", "--out", "run"]);
+    assert!(stderr(&output).contains("action_leads_to = \"next\""), "{}", stderr(&output));
+}
+
+#[test]
+fn an_empty_file() {
+    let said = said_of("", PROBLEM);
+    assert!(said.contains("log.csv: the file is empty") && said.contains("hint: the first line"), "{said}");
+}
+
+#[test]
+fn a_header_without_rows() {
+    let said = said_of("time,level,valve,reward\n", PROBLEM);
+    assert!(said.contains("there is no row below the header"), "{said}");
+}
+
+#[test]
+fn no_header() {
+    let said = said_of("1,2,3,4\n5,6,7,8\n", PROBLEM);
+    assert!(said.contains("line 1: this line holds numbers instead of names"), "{said}");
+}
+
+#[test]
+fn a_ragged_row() {
+    let said = said_of_line(77, "76,0.5,0.5");
+    assert!(said.contains("log.csv, line 77: this row has 3 cells, and the header has 4"), "{said}");
+}
+
+#[test]
+fn text_in_a_column_of_numbers() {
+    let said = said_of_line(100, "99,sensor fault,0.5,1");
+    assert!(said.contains("log.csv, line 100, column `level`: `sensor fault` is not a number"), "{said}");
+    assert!(said.contains("`missing` below [data]"), "{said}");
+    // The remedy works.
+    let directory = tempfile::tempdir().unwrap();
+    let log = good().replacen("\n99,", "\n99,sensor fault,0.5,1\n99.5,", 1);
+    put(directory.path(), log, &PROBLEM.replace("time = ", "missing = [\"sensor fault\"]\ntime = "));
+    assert!(fpsrl(directory.path(), &["check", "problem.toml"]).status.success());
+}
+
+#[test]
+fn infinities() {
+    let said = said_of_line(42, "41,0.5,inf,1");
+    assert!(said.contains("line 42, column `valve`: `inf` is not a finite number"), "{said}");
+    let said = said_of_line(42, "41,1e999,0.5,1");
+    assert!(said.contains("line 42, column `level`: `1e999` is not a finite number"), "{said}");
+}
+
+#[test]
+fn one_distinct_action() {
+    let text: String = good()
+        .lines()
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            format!("{},{},{},{}\n", cells[0], cells[1], if cells[2] == "valve" { "valve" } else { "0.3" }, cells[3])
+        })
+        .collect();
+    let said = said_of(text, PROBLEM);
+    assert!(said.contains("column `valve`: the action has one value in all rows: 0.3"), "{said}");
+}
+
+#[test]
+fn a_constant_state() {
+    let text: String = good()
+        .lines()
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            format!("{},{},{},{}\n", cells[0], if cells[1] == "level" { "level" } else { "7" }, cells[2], cells[3])
+        })
+        .collect();
+    let said = said_of(text, PROBLEM);
+    assert!(said.contains("column `level`: the state variable has one value in all rows: 7"), "{said}");
+}
+
+#[test]
+fn a_single_episode_of_one_row() {
+    let said = said_of("time,level,valve,reward\n0,1,0.5,0\n", PROBLEM);
+    assert!(said.contains("it gives 0 transitions from 1 rows, and a world model needs 100"), "{said}");
+    assert!(said.contains("hint: a transition takes two rows"), "{said}");
+}
+
+#[test]
+fn rows_that_are_all_across_gaps() {
+    let said = said_of(good(), &PROBLEM.replace("time = ", "interval = 0.1\ntime = "));
+    assert!(said.contains("299 are across gaps in time") && said.contains("set `interval` or `gap`"), "{said}");
+}
+
+#[test]
+fn columns_that_the_file_lacks() {
+    let said = said_of(good().replace("level", "Level_m"), PROBLEM);
+    assert!(said.contains("log.csv: there is no column called `level`"), "{said}");
+    assert!(
+        said.contains("is it the column `Level_m`? then name it in the problem file: column = \"Level_m\""),
+        "{said}"
+    );
+    let said = said_of(good(), &PROBLEM.replace("time = \"time\"", "time = \"timestamp\""));
+    assert!(said.contains("no column called `timestamp`") && said.contains("these columns: time, level"), "{said}");
+}
+
+#[test]
+fn two_columns_of_one_name() {
+    let said =
+        said_of(good().replacen("time,level,valve", "level,level,valve", 1), &PROBLEM.replace("time = \"time\"\n", ""));
+    assert!(said.contains("two columns called `level`"), "{said}");
+}
+
+#[test]
+fn numbers_with_commas_and_with_points() {
+    let said = said_of("time;level;valve;reward\n0;1,5;0.5;1\n1;2,5;0.25;1\n", PROBLEM);
+    assert!(
+        said.contains("some numbers have a comma (`1,5`) and others a point") && said.contains("decimal = "),
+        "{said}"
+    );
+}
+
+#[test]
+fn flags_that_are_no_flags() {
+    let said = said_of(good(), &PROBLEM.replace("time = ", "terminal = \"level\"\ntime = "));
+    assert!(said.contains("line 3, column `level`") && said.contains("is neither 0 nor 1"), "{said}");
+}
+
+#[test]
+fn garbage() {
+    let noise: Vec<u8> =
+        (0..4_000_000u64).map(|index| (index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u8).collect();
+    let said = said_of(noise, PROBLEM);
+    assert!(said.contains("neither text nor a file of a known format"), "{said}");
+    // Letters without an end of line are refused after one block, however long the file is.
+    let said = said_of(vec![b'x'; 20 << 20], PROBLEM);
+    assert!(said.contains("longer than 8 MB") || said.contains("no line with the names"), "{said}");
+    let said = said_of(b"\xFF\xFEt\0i\0", PROBLEM);
+    assert!(said.contains("UTF-16"), "{said}");
+    let said = said_of(b"PK\x03\x04 no archive", PROBLEM);
+    assert!(said.contains("cannot be unpacked"), "{said}");
+    let said = said_of(b"PAR1 no parquet PAR1", PROBLEM);
+    assert!(said.contains("cannot be read as Parquet"), "{said}");
+    let said = said_of(b"\x89HDF\r\n\x1a\n no hdf5", PROBLEM);
+    assert!(said.contains("cannot be read as HDF5"), "{said}");
+}
+
+#[test]
+fn no_file_a_directory_and_no_permission() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("problem.toml"), PROBLEM).unwrap();
+    let said = refused(directory.path(), &["run", "problem.toml"]);
+    assert!(said.contains("log.csv cannot be read") && said.contains("check the path"), "{said}");
+    fs::create_dir(directory.path().join("log.csv")).unwrap();
+    let said = refused(directory.path(), &["run", "problem.toml"]);
+    assert!(said.contains("this is a directory"), "{said}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::remove_dir(directory.path().join("log.csv")).unwrap();
+        fs::write(directory.path().join("log.csv"), good()).unwrap();
+        let path = directory.path().join("log.csv");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+        // The superuser may read everything.
+        if fs::File::open(&path).is_err() {
+            let output = fpsrl(directory.path(), &["run", "problem.toml"]);
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(2));
+            assert!(said.contains("log.csv cannot be read") && said.contains("check the file's permissions"), "{said}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+}
+
+#[test]
+fn settings_of_a_log_without_a_log() {
+    let said = said_of(good(), &PROBLEM.replace("file = \"log.csv\"\n", ""));
+    assert!(said.contains("`data.file` is missing, but settings of a log need the log"), "{said}");
+    let said = said_of(good(), &PROBLEM.replace("time = ", "action_leads_to = \"nxt\"\ntime = "));
+    assert!(said.contains("`data.action_leads_to` is \"nxt\", but it is \"next\" or \"this\""), "{said}");
+}
+
+#[test]
+fn start_states_come_from_a_file_when_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), good(), &PROBLEM.replace("horizon = 10", "horizon = 10\nstart = \"begin.csv\""));
+    fs::write(directory.path().join("begin.csv"), "level\n0.25\n0.75\n").unwrap();
+    let output = fpsrl(directory.path(), &["run", "problem.toml", "--out", "run"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(directory.path().join("run/starts.csv")).unwrap(), "level\n0.25\n0.75\n");
+    fs::write(directory.path().join("begin.csv"), "levle\n0.25\n").unwrap();
+    let output = fpsrl(directory.path(), &["fit", "run", "--quiet"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no column called `level`"), "{}", stderr(&output));
+}

@@ -1,0 +1,31 @@
+//! A log of the user's own: from the files of a historian to transitions.
+//!
+//! [`read`] makes a [`Table`] of a file, whatever its format. [`import`] turns tables into
+//! [`Transitions`](super::Transitions) by the roles that the problem file gives to columns. On the way everything that
+//! real logs hold in store is looked for: what cannot be used is refused with its line, what can be repaired is
+//! repaired and counted.
+
+mod alignment;
+mod arrays;
+mod cell;
+mod guess;
+#[cfg(feature = "hdf5")]
+mod hdf5;
+mod import;
+mod init;
+mod layout;
+mod npz;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod read;
+mod series;
+mod table;
+mod text;
+
+pub use alignment::Alignment;
+pub use guess::Guess;
+pub use import::{FileReport, ImportReport, Imported, import};
+pub use init::{Draft, init};
+pub use layout::TextOptions;
+pub use read::read;
+pub use table::{CellFault, Column, Kind, Table, split_unit};

@@ -1,0 +1,119 @@
+//! The first stage of a run on a log of the user's own: the log becomes `transitions.csv`.
+
+use std::path::Path;
+use std::time::Instant;
+
+use super::directory::{self, DATA, PROBLEM, RunDirectory, TRANSITIONS};
+use super::summary::Summary;
+use crate::data::coverage::Coverage;
+use crate::data::log::{self, ImportReport, Imported};
+use crate::data::symmetry::Symmetry;
+use crate::data::{Transitions, csv};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::problem::{Problem, Row, StartRule};
+use crate::progress::Progress;
+
+/// The state of the data: `data.json`, and what `fpsrl check` shows.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct DataReport {
+    /// What was found in the log, and what was done about it.
+    pub import: ImportReport,
+    /// What the transitions cover.
+    pub coverage: Coverage,
+    /// Whether the log is its own mirror image; none if nobody declares so.
+    pub symmetry: Option<Symmetry>,
+}
+
+impl DataReport {
+    /// Reads a problem's log, and looks at it.
+    pub fn of(problem: &Problem, progress: &dyn Progress) -> Result<(Self, Transitions)> {
+        let Imported { transitions, report } = log::import(problem, progress)?;
+        let coverage = Coverage::of(problem, &transitions);
+        let symmetry = (problem.policy.mirrored || problem.world.mirror).then(|| Symmetry::of(problem, &transitions));
+        if let Some(symmetry) = symmetry.as_ref().filter(|symmetry| symmetry.holds == Some(false)) {
+            let rule = format!(
+                "the log contradicts it: mirror images differ in `{}` more than neighbours do, in {} rows",
+                symmetry.worst(),
+                symmetry.rows
+            );
+            let hint = "set `mirrored = false` below [policy]; or, if a sensor is off centre, correct its column";
+            return Err(Error::setting("policy.mirrored", true, rule, hint));
+        }
+        Ok((Self { import: report, coverage, symmetry }, transitions))
+    }
+}
+
+/// Imports the log of a problem into a new run directory.
+pub(super) fn import(problem: &Problem, path: &Path, force: bool, progress: &dyn Progress) -> Result<RunDirectory> {
+    directory::check_free(path, force)?;
+    let began = Instant::now();
+    let (report, transitions) = DataReport::of(problem, progress)?;
+    warn(problem, &report, progress);
+    let problem = &complete(problem, &transitions);
+    directory::create(path, force, |run| {
+        let text = problem.to_toml();
+        files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
+        csv::write(&run.file(TRANSITIONS), problem, &transitions)?;
+        files::write_json(&run.file(DATA), &report)?;
+        let mut summary = Summary::new(problem, transitions.len(), run.data_sha256()?);
+        summary.seconds.set("import", began.elapsed().as_secs_f64());
+        run.write_summary(&summary)
+    })
+}
+
+/// Says what a user must hear of before hours of training, though it stops nothing.
+fn warn(problem: &Problem, report: &DataReport, progress: &dyn Progress) {
+    let import = &report.import;
+    let set = problem.data.log.as_ref().map(|log| log.action_leads_to).unwrap_or_default();
+    if let Some(alignment) = &import.alignment
+        && let Some(fits) = alignment.fits.filter(|fits| *fits != set)
+    {
+        progress.announce(&format!(
+            "warning: by the data, actions lead to {} row: write action_leads_to = \"{}\" below [data]",
+            if fits == Row::Next { "the next" } else { "their own" },
+            fits.word()
+        ));
+    }
+    let steps = import.transitions.saturating_sub(import.missing);
+    if import.kept < steps {
+        progress.announce(&format!(
+            "{} of {steps} transitions are kept, in stretches spread over the log; `samples` below [data] changes that",
+            import.kept
+        ));
+    }
+    if import.lost_terminals > 0 {
+        progress.announce(&format!(
+            "warning: {} terminal steps are lost, because their next state is not in the log",
+            import.lost_terminals
+        ));
+    }
+    if report.symmetry.as_ref().is_some_and(|symmetry| symmetry.holds.is_none()) {
+        progress.announce(&"warning: `policy.mirrored` could not be tested: the log has too few mirror images");
+    }
+    for (action, rows) in &import.outside_limits {
+        progress.announce(&format!("warning: {rows} rows have `{action}` outside of its limits"));
+    }
+}
+
+/// The problem as the run directory holds it: its files are named so that they are found from there too, and ranges
+/// that the user left to the data are those of the data.
+fn complete(problem: &Problem, transitions: &Transitions) -> Problem {
+    let mut problem = problem.clone();
+    if let Some(log) = &mut problem.data.log {
+        for file in &mut log.files {
+            *file = files::absolute(file);
+        }
+    }
+    if let StartRule::File(file) = &mut problem.start {
+        *file = files::absolute(file);
+    }
+    if problem.start != StartRule::Ranges {
+        for (state, values) in problem.states.iter_mut().zip(&transitions.states) {
+            let fold = |of: fn(f64, f64) -> f64, first| values.iter().copied().fold(first, of);
+            state.start = [fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY)];
+            state.data_start = state.start;
+        }
+    }
+    problem
+}
