@@ -3,6 +3,7 @@
 mod architecture;
 mod bench;
 mod outside;
+mod pages;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -25,7 +26,7 @@ enum Outcome {
 /// A check: its name, and what it does in the project's root.
 type Check = (&'static str, fn(&Path) -> Outcome);
 
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 8] = [
     ("format", |root| cargo(root, &["fmt", "--all", "--check"])),
     ("lints", |root| cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("tests", |root| cargo(root, &["test", "--release", "--workspace"])),
@@ -37,6 +38,8 @@ const CHECKS: [Check; 6] = [
     }),
     ("paths in ARCHITECTURE.md", architecture::paths_exist),
     ("plain readers read a run", outside::plain_readers),
+    ("the report computes alike", pages::arithmetic),
+    ("reports in a browser", pages::in_a_browser),
 ];
 
 fn main() -> ExitCode {

@@ -1,9 +1,12 @@
 //! The verbs: each calls the library's stages and prints what came out.
 
+mod report;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use fpsrl::problem::WrittenProblem;
+use fpsrl::report::ReportOptions;
 use fpsrl::reproduce::Reproduction;
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::search::SearchOptions;
@@ -39,6 +42,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             if *ceiling { run.ceiling(options, bars).map(drop) } else { Ok(()) }
         }),
         Verb::Nfq(arguments) => nfq(arguments),
+        Verb::Report(arguments) => report::report(arguments),
+        Verb::Explain(arguments) => report::explain(arguments),
         Verb::Reproduce(arguments) => reproduce(arguments),
     }
 }
@@ -51,8 +56,11 @@ fn run_all(arguments: &RunArguments) -> Result<(), Failure> {
     let stages = || {
         run.fit(&bars)?;
         run.search(options, &bars)?;
-        let summary = run.evaluate(options, &bars)?;
-        if arguments.ceiling { run.ceiling(options, &bars) } else { Ok(summary) }
+        run.evaluate(options, &bars)?;
+        if arguments.ceiling {
+            run.ceiling(options, &bars)?;
+        }
+        run.report(&ReportOptions::default(), &bars)
     };
     stages().map_err(|error| resumable(error, run.path()))?;
     finish(&run, manner, &bars)
@@ -64,8 +72,11 @@ fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
     let run = RunDirectory::open(directory)?;
     let options = arguments.pace.options(&run.problem()?);
     let stages = || {
-        let summary = run.resume(options, &bars)?;
-        if arguments.ceiling { run.ceiling(options, &bars) } else { Ok(summary) }
+        run.resume(options, &bars)?;
+        if arguments.ceiling {
+            run.ceiling(options, &bars)?;
+        }
+        run.report(&ReportOptions::default(), &bars)
     };
     stages().map_err(|error| resumable(error, directory))?;
     finish(&run, manner, &bars)

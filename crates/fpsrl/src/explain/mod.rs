@@ -1,6 +1,8 @@
 //! Rules for people: in words and in pictures, with what does not matter left out and what is weak pointed at.
 
 mod picture;
+#[cfg(feature = "png")]
+mod png;
 mod profile;
 mod prototype;
 mod relevance;
@@ -11,6 +13,8 @@ mod words;
 
 pub use picture::rule_picture;
 pub(crate) use picture::{CELL, combined_cell, membership_cell, minus, output_cell, shortened};
+#[cfg(feature = "png")]
+pub use png::png;
 pub use profile::{BINS, DataProfile, InputProfile};
 pub use prototype::{Pose, pose};
 pub(crate) use prototype::{SIZE as DRAWING, drawing};

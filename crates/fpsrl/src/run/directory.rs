@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::problem::{Problem, WrittenProblem};
+pub(super) use crate::report::{REPORT, SIMPLE};
 use crate::world::model::WorldModel;
 
 pub(super) const PROBLEM: &str = "problem.toml";
@@ -28,7 +29,9 @@ pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
 
 /// Every file that fpsrl writes into a run directory, the latest first: in this order they are removed, so that an
 /// interruption never leaves a result without what it was made from.
-const FILES: [&str; 12] = [
+const FILES: [&str; 14] = [
+    REPORT,
+    SIMPLE,
     SUMMARY,
     SEARCH,
     POLICY,
@@ -149,7 +152,15 @@ impl RunDirectory {
 
     /// The policy, if it was made for these variables.
     pub fn policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
-        let path = self.expect(POLICY, "fpsrl search")?;
+        self.policy_in(self.expect(POLICY, "fpsrl search")?, problem)
+    }
+
+    /// The policy without the conditions that do not matter, which a report leaves where there is something to leave out.
+    pub fn simple_policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
+        self.policy_in(self.expect(SIMPLE, "fpsrl report, where conditions do not matter,")?, problem)
+    }
+
+    fn policy_in(&self, path: PathBuf, problem: &Problem) -> Result<FuzzyPolicy> {
         let policy: FuzzyPolicy = files::read_json(&path)?;
         let hint = "run `fpsrl search` again".to_owned();
         if let Some(problem) = policy.fault() {
@@ -176,7 +187,7 @@ impl RunDirectory {
 }
 
 /// Removes a file; one that is not there is none the worse.
-pub(super) fn remove(path: &Path) -> Result<()> {
+pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path, error)),
         _ => Ok(()),

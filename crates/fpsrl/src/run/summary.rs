@@ -46,6 +46,9 @@ pub struct Summary {
     /// What plans reach on the world model; null if nobody asked.
     #[serde(default)]
     pub ceiling: Option<Ceiling>,
+    /// The policy without the conditions that do not matter; null without a report.
+    #[serde(default)]
+    pub simple: Option<SimpleFigures>,
     /// Steps of the world model that the search took.
     pub model_steps: Option<u64>,
     /// Seconds that each stage took.
@@ -78,6 +81,7 @@ impl Summary {
             numerics: None,
             growth: None,
             ceiling: None,
+            simple: None,
             world_errors: Figures::default(),
             model_steps: None,
             seconds: Figures::default(),
@@ -100,6 +104,23 @@ pub struct Ceiling {
     pub policy: f64,
     /// Start states that plans were searched from.
     pub start_states: usize,
+}
+
+/// What `policy.simple.json` saves, and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct SimpleFigures {
+    /// Conditions of the whole policy.
+    pub conditions: usize,
+    /// Conditions that were taken away.
+    pub removed: usize,
+    /// What it was allowed to lose, in units of the return, from the start states of the search.
+    pub tolerance: f64,
+    /// Its mean return on the world model, from the start states of the evaluation.
+    pub model_return: f64,
+    /// Its mean return on the true plant; null without a plant.
+    pub true_return: Option<f64>,
+    /// What it earns less than the whole policy on the world model; negative if it earns more.
+    pub price: f64,
 }
 
 /// How rules were added.
