@@ -9,8 +9,9 @@ export function formatNumber(value) {
   return text.replace("-", "\u2212");
 }
 
-export function withUnit(value, unit) {
-  const text = formatNumber(value);
+// A number with its unit. What is next to nothing in its range is nothing.
+export function withUnit(value, unit, [low, high] = [0, 0]) {
+  const text = formatNumber(Math.abs(value) < 1e-4 * (high - low) ? 0 : value);
   return unit ? `${text} ${unit}` : text;
 }
 

@@ -1,5 +1,5 @@
 // The page: one current state, which the sliders, the list, the player and the map all move and all show.
-import { actionOf, condition, shares } from "./policy.js";
+import { actionOf, alone, condition, shares } from "./policy.js";
 import { movePlant } from "./plant.js";
 import { withUnit } from "./format.js";
 import { Surface } from "./surface.js";
@@ -37,13 +37,23 @@ function findPictures(run) {
       shares: [...together.querySelectorAll(".share")],
       line: together.querySelector(".state"),
       result: together.querySelector(".condition output"),
+      spoken: together.querySelector(".spoken"),
       reading: document.getElementById(`action-${action}`),
     };
   });
 }
 
+// Who has the say, in words, as crates/fpsrl/src/report/rules.rs says it of the first state.
+export function spokenShares(base, say) {
+  const order = say.map((_, rule) => rule).sort((a, b) => say[b] - say[a]);
+  const parts = order
+    .slice(0, 3)
+    .map((rule) => `rule ${rule + 1} has ${Math.round(100 * say[rule])} % of the say and wants ${withUnit(alone(base, rule), base.unit)}`);
+  return `In this state ${parts.join("; ")}.`;
+}
+
 function showPictures(pictures, run, state) {
-  for (const { base, rules, shares: columns, line, result, reading } of pictures) {
+  for (const { base, rules, shares: columns, line, result, spoken, reading } of pictures) {
     const say = shares(base, state);
     const action = actionOf(base, say);
     const height = (share) => share * (CELL_BASE - CELL_TOP);
@@ -63,7 +73,8 @@ function showPictures(pictures, run, state) {
       });
     });
     line.setAttribute("transform", `translate(${cellPlace(action, base.limits).toFixed(2)} 0)`);
-    const text = withUnit(action, base.unit);
+    spoken.textContent = spokenShares(base, say);
+    const text = withUnit(action, base.unit, base.limits);
     result.textContent = text;
     reading.textContent = text;
   }
@@ -77,7 +88,9 @@ function startPage() {
   const plant = element("live-plant");
   const surface = new Surface(element("surface-map"), element("surface-caption"), run);
   const sliders = run.states.map((_, index) => ({ range: element(`slider-${index}`), number: element(`number-${index}`) }));
-  let state = sliders.map((slider) => Number(slider.number.value));
+  let state = run.instructive[run.example].state;
+  surface.across = Number(element("surface-x").value);
+  surface.up = Number(element("surface-y").value);
 
   // Several moves within a frame are shown once.
   let waiting = false;
@@ -128,14 +141,14 @@ function startPage() {
     },
     () => state,
   );
+  // Takes a state of the list, with what follows from it.
   const take = (index) => {
     const one = run.instructive[index];
     setState(one.state);
     list.value = String(index);
-    if (one.trajectory) {
-      player.load(index, true);
-      surface.trajectory = player.trajectory;
-    }
+    if (one.trajectory) player.load(index, true);
+    else if (run.world) player.load("live", true);
+    surface.trajectory = player.trajectory;
     show();
   };
   list.addEventListener("change", () => {
@@ -174,14 +187,8 @@ function startPage() {
     surface.draw();
   });
 
-  const first = run.instructive.findIndex((one) => one.trajectory);
-  if (first >= 0) {
-    player.load(first, true);
-    surface.trajectory = player.trajectory;
-  } else if (run.world) {
-    player.load("live", true);
-  }
-  setState(state);
+  player.load(run.instructive.findIndex((one) => one.trajectory), true);
+  take(run.example);
   document.documentElement.dataset.ready = "yes";
 }
 

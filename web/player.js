@@ -25,8 +25,8 @@ export function trackPath(values, x, y, angle) {
   return path;
 }
 
-// The range that a track shows.
-export function trackRange(lists) {
+// The range that a track shows: that of its values, but not so narrow that noise looks like motion.
+export function trackRange(lists, [lowest, highest] = [0, 0]) {
   let [low, high] = [Infinity, -Infinity];
   for (const list of lists) {
     for (const value of list) {
@@ -34,7 +34,9 @@ export function trackRange(lists) {
       if (value > high) high = value;
     }
   }
-  if (!(high > low)) [low, high] = Number.isFinite(low) ? [low - 1, low + 1] : [0, 1];
+  if (!(high >= low)) return [0, 1];
+  const narrow = 0.05 * (highest - lowest) || (high > low ? 0 : 2);
+  if (high - low < narrow) [low, high] = [(low + high - narrow) / 2, (low + high + narrow) / 2];
   const margin = 0.08 * (high - low);
   return [low - margin, high + margin];
 }
@@ -152,25 +154,25 @@ export class Player {
     run.policy.actions.forEach((base, index) => {
       const values = trajectory.actions.map((row) => row[index]);
       if (values.length) values.push(values[values.length - 1]);
-      this.addLines(base.name, base.unit, [[values, "track"]], false, (step) => values[step]);
+      this.addLines(base.name, base.unit, base.limits, [[values, "track"]], false, (step) => values[step]);
     });
     run.states.forEach((variable, index) => {
       const values = trajectory.states.map((row) => row[index]);
       const lists = [[values, "track"]];
       if (truth) lists.unshift([truth.states.slice(0, values.length).map((row) => row[index]), "track truth"]);
-      this.addLines(variable.name, variable.unit, lists, variable.angle, (step) => values[step]);
+      this.addLines(variable.name, variable.unit, variable.range, lists, variable.angle, (step) => values[step]);
     });
   }
 
-  addLines(name, unit, lists, angle, reading) {
-    const [low, high] = trackRange(lists.map(([values]) => values));
+  addLines(name, unit, range, lists, angle, reading) {
+    const [low, high] = trackRange(lists.map(([values]) => values), range);
     const y = (value) => TRACK_HEIGHT - ((value - low) / (high - low)) * TRACK_HEIGHT;
     const group = svgElement("g", {});
     if (low < 0 && high > 0) group.append(svgElement("path", { class: "grid", d: `M0 ${y(0).toFixed(1)}H${TRACK_WIDTH}` }));
     for (const [values, kind] of lists) {
       group.append(svgElement("path", { class: kind, d: trackPath(values, (step) => this.place(step), y, angle) }));
     }
-    this.addTrack(name, group, (step) => withUnit(reading(step) ?? 0, unit), "");
+    this.addTrack(name, group, (step) => withUnit(reading(step) ?? 0, unit, range), "");
   }
 
   addTrack(name, content, reading, kind) {

@@ -54,6 +54,7 @@ test("numbers are short and have a true minus sign", () => {
   assert.equal(formatNumber(-1.5e-9), "\u22121.50e\u22129");
   assert.equal(formatNumber(-0), "0");
   assert.equal(withUnit(2, ""), "2");
+  assert.equal(withUnit(-6e-7, "N", [-10, 10]), "0 N");
   assert.deepEqual(ticks([-1.2, 0.6], 4), [-1, -0.5, 0, 0.5]);
   assert.deepEqual(ticks([1, 1], 4), []);
 });
@@ -79,4 +80,6 @@ test("a line of an angle is interrupted where it turns over", () => {
   const path = trackPath([3, 3.1, -3.1, -3], (step) => step, (value) => value, true);
   assert.equal(path.match(/M/g).length, 2);
   assert.deepEqual(trackRange([[1, 1]]).map((value) => Math.sign(value - 1)), [-1, 1]);
+  const [low, high] = trackRange([[0, 1e-9]], [-1, 1]);
+  assert.ok(high - low > 0.1, "noise is drawn as if it were motion");
 });

@@ -125,7 +125,8 @@ fn write_log(directory: &PathBuf, states: usize, rules: usize, hostile: bool) ->
     let _ = write!(
         problem,
         "[[action]]\nname = {}\nunit = {}\nlimits = [-1.0, 1.0]\n[world]\nlayers = 1\nneurons = 2\nepochs = 3\n\
-         [policy]\nrules = {rules}\n[search]\nparticles = 8\niterations = 3\nstart_states = 10\n[evaluation]\nstart_states = 50\n",
+         [policy]\nrules = {rules}\n[search]\nparticles = 8\niterations = 3\nstart_states = \
+         10\n[evaluation]\nstart_states = 50\n",
         quoted(action),
         quoted(unit)
     );

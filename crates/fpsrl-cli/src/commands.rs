@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use fpsrl::problem::WrittenProblem;
-use fpsrl::report::ReportOptions;
+use fpsrl::report::{REPORT, ReportOptions};
 use fpsrl::reproduce::Reproduction;
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::search::SearchOptions;
@@ -157,6 +157,10 @@ fn begin(manner: &Manner) -> Bars {
 fn finish(run: &RunDirectory, manner: &Manner, bars: &Bars) -> Result<(), Failure> {
     print(manner, || fpsrl::files::to_json(&run.summary()?), || table::table(run))?;
     bars.say(&format!("the run is in {}", run.path().display()));
+    let page = run.file(REPORT);
+    if page.exists() {
+        bars.say(&format!("look at {}", page.display()));
+    }
     Ok(())
 }
 

@@ -37,6 +37,19 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let run = RunDirectory::open(&arguments.existing.directory)?;
     let problem = run.problem()?;
     let policy = if arguments.simple { run.simple_policy(&problem)? } else { run.policy(&problem)? };
+    let example = match arguments.state.as_slice() {
+        [] => problem.states.iter().map(|state| 0.5 * (state.start[0] + state.start[1])).collect(),
+        given if given.len() == problem.states.len() && given.iter().all(|value| value.is_finite()) => given.to_vec(),
+        given => {
+            let names: Vec<&str> = problem.states.iter().map(|state| state.name.as_str()).collect();
+            return Err(Failure::Library(fpsrl::Error::Setting {
+                key: "--state".into(),
+                value: format!("{} numbers", given.len()),
+                rule: format!("a state has {}", names.len()),
+                hint: format!("give {} in this order, as finite numbers", names.join(", ")),
+            }));
+        }
+    };
     let sentences = explain::sentences(&policy);
     print(
         manner,
@@ -61,19 +74,6 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     if arguments.svg.is_none() && !wants_png {
         return Ok(());
     }
-    let example = match arguments.state.as_slice() {
-        [] => problem.states.iter().map(|state| 0.5 * (state.start[0] + state.start[1])).collect(),
-        given if given.len() == problem.states.len() && given.iter().all(|value| value.is_finite()) => given.to_vec(),
-        given => {
-            let names: Vec<&str> = problem.states.iter().map(|state| state.name.as_str()).collect();
-            return Err(Failure::Library(fpsrl::Error::Setting {
-                key: "--state".into(),
-                value: format!("{} numbers", given.len()),
-                rule: format!("a state has {}", names.len()),
-                hint: format!("give {} in this order, as finite numbers", names.join(", ")),
-            }));
-        }
-    };
     let profile = DataProfile::new(&problem, &run.transitions(&problem)?);
     let picture = explain::rule_picture(&policy, &profile, problem.plant, &example);
     let place = |given: &Option<PathBuf>, name: &str| given.clone().unwrap_or_else(|| run.file(name));

@@ -1,6 +1,7 @@
 //! The paper's pictures of a policy: a row for each rule, a column for each input.
 //!
-//! Each cell shows the rule's Gaussian over the input's range, the log's histogram behind it, an example state as a red line
+//! Each cell shows the rule's Gaussian over the input's range, the log's histogram behind it, an example state as a red
+//! line
 //! and how far the condition holds there as a grey area. The report shows the cells one by one and moves them;
 //! [`rule_picture`] puts them together in one file.
 
@@ -53,7 +54,8 @@ pub(crate) fn membership_cell(name: &str, input: &InputProfile, rule: &Rule, var
     let level = height(condition(rule, variable, value));
     let ignored = if rule.ignores(variable) { " ignored" } else { "" };
     format!(
-        "{histogram}<clipPath id=\"{name}\"><rect class=\"level\" x=\"0\" y=\"{level}\" width=\"{width}\" height=\"{BASE}\"/></clipPath>\
+        "{histogram}<clipPath id=\"{name}\"><rect class=\"level\" x=\"0\" y=\"{level}\" width=\"{width}\" \
+         height=\"{BASE}\"/></clipPath>\
          <path class=\"active\" clip-path=\"url(#{name})\" d=\"{curve}L{RIGHT} {BASE}L{LEFT} {BASE}Z\"/>\
          <path class=\"curve{ignored}\" d=\"{curve}\"/>{scale}{state}",
         histogram = histogram_path(input),
@@ -104,7 +106,8 @@ pub(crate) fn minus(number: &str) -> String {
 /// The red line of the example state, with a head, so that it is told from others without its colour.
 fn state_line(x: f64) -> String {
     format!(
-        "<g class=\"state\" transform=\"translate({} 0)\"><line y1=\"{}\" y2=\"{BASE}\"/><path d=\"M-4 1h8l-4 6z\"/></g>",
+        "<g class=\"state\" transform=\"translate({} 0)\"><line y1=\"{}\" y2=\"{BASE}\"/><path d=\"M-4 1h8l-4 \
+         6z\"/></g>",
         place(x),
         TOP - 4.0
     )
@@ -206,7 +209,8 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
                 };
                 let _ = write!(
                     svg,
-                    "<g transform=\"translate({} {y})\">{cell}<text class=\"faint middle\" x=\"80\" y=\"92\">{}</text></g>",
+                    "<g transform=\"translate({} {y})\">{cell}<text class=\"faint middle\" x=\"80\" \
+                     y=\"92\">{}</text></g>",
                     cell_x(variable),
                     escape(&shortened(&text, 30))
                 );
@@ -214,7 +218,8 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
             let wanted = minus(&with_unit(&number(action.alone(index)), &action.unit));
             let _ = write!(
                 svg,
-                "<g transform=\"translate({} {y})\">{}<text class=\"faint middle\" x=\"80\" y=\"92\">wants {}, has {} %</text></g>",
+                "<g transform=\"translate({} {y})\">{}<text class=\"faint middle\" x=\"80\" y=\"92\">wants {}, has \
+                 {} %</text></g>",
                 cell_x(policy.states.len()),
                 output_cell(action, index, shares[index]),
                 escape(&shortened(&wanted, 18)),

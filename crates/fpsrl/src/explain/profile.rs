@@ -23,7 +23,8 @@ pub struct DataProfile {
 /// What a log covers of one state variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputProfile {
-    /// The range that is shown and searched: the bounds of rule centres where the problem sets them, else where the log's
+    /// The range that is shown and searched: the bounds of rule centres where the problem sets them, else where the
+    /// log's
     /// rows and the start states lie, without runaways.
     pub range: [f64; 2],
     /// Rows of the log in [`BINS`] equal parts of the range.

@@ -117,7 +117,8 @@ pub(crate) fn drawing(plant: PlantKind, ranges: &[[f64; 2]], state: &[f64]) -> S
                 "<path class=\"ground\" d=\"{ground}\"/>{goal}<g class=\"body\" transform=\"{body}\">\
                  <path class=\"arrow velocity\" transform=\"translate(0 -22)\" d=\"{velocity}\"/>\
                  <path class=\"solid\" d=\"M-10 -4h20v-5h-4l-3 -5h-8l-2 5h-3z\"/>\
-                 <circle class=\"wheel\" cx=\"-5.5\" cy=\"-3\" r=\"3\"/><circle class=\"wheel\" cx=\"5.5\" cy=\"-3\" r=\"3\"/></g>"
+                 <circle class=\"wheel\" cx=\"-5.5\" cy=\"-3\" r=\"3\"/><circle class=\"wheel\" cx=\"5.5\" cy=\"-3\" \
+                 r=\"3\"/></g>"
             )
         }
         PlantKind::CartPoleBalancing | PlantKind::CartPoleSwingUp => {
@@ -125,7 +126,8 @@ pub(crate) fn drawing(plant: PlantKind, ranges: &[[f64; 2]], state: &[f64]) -> S
             format!(
                 "<path class=\"ground\" d=\"M6 73H{}M{m} 73v5\"/><g class=\"body\" transform=\"{body}\">\
                  <rect class=\"solid\" x=\"-14\" y=\"-4\" width=\"28\" height=\"12\" rx=\"2\"/>\
-                 <circle class=\"wheel\" cx=\"-8\" cy=\"8\" r=\"3\"/><circle class=\"wheel\" cx=\"8\" cy=\"8\" r=\"3\"/>\
+                 <circle class=\"wheel\" cx=\"-8\" cy=\"8\" r=\"3\"/><circle class=\"wheel\" cx=\"8\" cy=\"8\" \
+                 r=\"3\"/>\
                  <path class=\"arrow velocity\" transform=\"translate(0 24)\" d=\"{velocity}\"/>\
                  <g class=\"pole\" transform=\"{pole}\"><path class=\"rod\" d=\"M0 0V-{POLE}\"/>\
                  <circle class=\"bob\" cy=\"-{POLE}\" r=\"3\"/>\

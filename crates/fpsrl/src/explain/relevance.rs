@@ -1,7 +1,8 @@
 //! Which conditions matter: those whose removal costs next to nothing on the world are taken away.
 //!
 //! First whole inputs are tried, in all rules at once, because two rules that look at an input alike cancel each other;
-//! then single conditions. Candidates are scored alone, then taken away one after another, the cheapest first, as long as
+//! then single conditions. Candidates are scored alone, then taken away one after another, the cheapest first, as long
+//! as
 //! the policy that remains loses no more than the tolerance. What mirrors each other stays mirrored.
 
 use rayon::prelude::*;
@@ -161,7 +162,8 @@ mod tests {
     use crate::policy::{ActionRules, Quantity, Rule};
     use crate::simd::Mode;
 
-    /// Balances the pole by its angle and velocity, keeps the cart in the middle, and looks at a fifth thing for nothing.
+    /// Balances the pole by its angle and velocity, keeps the cart in the middle, and looks at a fifth thing for
+    /// nothing.
     fn balancer() -> FuzzyPolicy {
         let rule = Rule { centre: vec![0.3, 1.0, 0.3, 0.6], width: vec![0.35, 1.6, 4.0, 2.5], output: 1.0 };
         FuzzyPolicy {

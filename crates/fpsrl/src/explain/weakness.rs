@@ -1,9 +1,12 @@
 //! Where a policy is weak: starts in the range of the log from which it fails, or earns much less than it could.
 //!
-//! Two kinds of start are tried. *Scans* begin at a usual start and move one variable alone through its range, as a person
-//! does who tries a controller out. *Samples* spread over all variables that starts differ in, widened to the log's range.
+//! Two kinds of start are tried. *Scans* begin at a usual start and move one variable alone through its range, as a
+//! person
+//! does who tries a controller out. *Samples* spread over all variables that starts differ in, widened to the log's
+//! range.
 //!
-//! A low return alone is no weakness: from some states nobody can do better. So from each start that earns little, a few
+//! A low return alone is no weakness: from some states nobody can do better. So from each start that earns little, a
+//! few
 //! hundred openings are tried on the world: one or two stretches of constant action, after which the policy takes over.
 //! If one of them earns much more, the policy is weak there, and the opening is the proof.
 
@@ -50,8 +53,7 @@ pub struct Weaknesses {
     pub points: Vec<TriedStart>,
 }
 
-/// A stretch of one variable, the others as usual, in which the policy earns much less than from the usual start, and at
-/// least in part because of itself.
+/// A stretch of one variable, the others as usual, around weak starts: from all of it the policy does as badly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeakStretch {
     /// Which variable.
@@ -153,35 +155,45 @@ pub fn weaknesses(problem: &Problem, profile: &DataProfile, policy: &FuzzyPolicy
     }
 
     let is_weak = |index: usize| points[index].regret() >= much;
-    let is_poor = |value: f64| value < usual_return - much;
-    let mut listed: Vec<usize> = Vec::new();
-    let mut stretches = Vec::new();
+    let mut found: Vec<(usize, WeakStretch)> = Vec::new();
     for variable in 0..usual.len() {
         let scan = variable * SCAN..(variable + 1) * SCAN;
-        let mut index = scan.start;
+        let (mut index, mut taken) = (scan.start, scan.start);
         while index < scan.end {
-            let first = index;
-            while index < scan.end && (is_weak(index) || is_poor(points[index].value)) {
+            if !is_weak(index) {
                 index += 1;
+                continue;
             }
-            let worst = (first..index).max_by(|a, b| points[*a].regret().total_cmp(&points[*b].regret()));
-            if let Some(worst) = worst.filter(|worst| is_weak(*worst)) {
-                let at = |index: usize| points[index].state[variable];
-                let edge = |inside: usize, outside: usize| {
-                    edge(at(inside), at(outside), |value| {
-                        let mut state = usual.clone();
-                        state[variable] = value;
-                        is_poor(roller.returns(&[state])[0])
-                    })
-                };
-                let low = if first > scan.start { edge(first, first - 1) } else { at(first) };
-                let high = if index < scan.end { edge(index - 1, index) } else { at(index - 1) };
-                stretches.push(WeakStretch { variable, range: [low, high], worst: listed.len() });
-                listed.push(worst);
-            }
-            index = index.max(first + 1);
+            // From a weak start, the stretch goes as far as starts do as badly, whether something better is known or
+            // not.
+            let level = points[index].value + 0.5 * much;
+            let is_inside = |index: usize| is_weak(index) || points[index].value < level;
+            let first = (taken..index).rev().take_while(|&at| is_inside(at)).last().unwrap_or(index);
+            let end = (index..scan.end).find(|&at| !is_inside(at)).unwrap_or(scan.end);
+            let worst =
+                (first..end).max_by(|a, b| points[*a].regret().total_cmp(&points[*b].regret())).unwrap_or(index);
+            let at = |index: usize| points[index].state[variable];
+            let edge = |inside: usize, outside: usize| {
+                // Whatever is nearer to the one inside than to the one outside belongs to it.
+                let level = 0.5 * (points[inside].value + points[outside].value);
+                edge(at(inside), at(outside), |value| {
+                    let mut state = usual.clone();
+                    state[variable] = value;
+                    roller.returns(&[state])[0] < level
+                })
+            };
+            let low = if first > scan.start { edge(first, first - 1) } else { at(first) };
+            let high = if end < scan.end { edge(end - 1, end) } else { at(end - 1) };
+            found.push((worst, WeakStretch { variable, range: [low, high], worst: 0 }));
+            (index, taken) = (end, end);
         }
     }
+    // The worst first.
+    found.sort_by(|(a, _), (b, _)| points[*b].regret().total_cmp(&points[*a].regret()));
+    found.truncate(LISTED);
+    let mut listed: Vec<usize> = found.iter().map(|(worst, _)| *worst).collect();
+    let stretches: Vec<WeakStretch> =
+        found.into_iter().enumerate().map(|(worst, (_, stretch))| WeakStretch { worst, ..stretch }).collect();
     let mut sampled: Vec<usize> = (scanned..points.len()).filter(|&index| is_weak(index)).collect();
     sampled.sort_by(|a, b| points[*b].regret().total_cmp(&points[*a].regret()));
     let distance = |a: usize, b: usize| {

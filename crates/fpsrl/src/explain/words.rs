@@ -4,7 +4,8 @@ use crate::policy::{ActionRules, FuzzyPolicy, Rule};
 
 /// Each rule of a policy as a sentence, action by action.
 ///
-/// What follows THEN is the action that the rule takes when it alone is active. Conditions that hold everywhere are left
+/// What follows THEN is the action that the rule takes when it alone is active. Conditions that hold everywhere are
+/// left
 /// out.
 ///
 /// ```

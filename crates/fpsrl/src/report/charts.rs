@@ -5,12 +5,12 @@ use std::fmt::Write;
 use crate::explain::svg::{Axis, escape, line, place};
 use crate::explain::{minus, number};
 
-const WIDTH: f64 = 460.0;
-const HEIGHT: f64 = 220.0;
-const LEFT: f64 = 52.0;
-const RIGHT: f64 = 448.0;
-const TOP: f64 = 12.0;
-const BASE: f64 = 178.0;
+const WIDTH: f64 = 340.0;
+const HEIGHT: f64 = 196.0;
+const LEFT: f64 = 44.0;
+const RIGHT: f64 = 332.0;
+const TOP: f64 = 22.0;
+const BASE: f64 = 156.0;
 
 /// How a series is drawn. Each can be told from the others without colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Chart<'_> {
                 minus(&label)
             );
         }
-        for tick in x.ticks(7) {
+        for tick in x.ticks(6) {
             let _ = write!(
                 svg,
                 "<path class=\"axis\" d=\"M{at} {BASE}v4\"/><text class=\"middle\" x=\"{at}\" y=\"{}\">{}</text>",
@@ -139,12 +139,13 @@ impl Chart<'_> {
         }
         let _ = write!(
             svg,
-            "<path class=\"axis\" d=\"M{LEFT} {BASE}H{RIGHT}\"/><text class=\"end label\" x=\"{RIGHT}\" y=\"{}\">{}</text>\
+            "<path class=\"axis\" d=\"M{LEFT} {BASE}H{RIGHT}\"/><text class=\"end label\" x=\"{RIGHT}\" \
+             y=\"{}\">{}</text>\
              <text class=\"label\" x=\"{}\" y=\"{}\">{}</text>",
-            HEIGHT - 8.0,
+            HEIGHT - 6.0,
             escape(self.x),
-            LEFT + 4.0,
-            TOP + 2.0,
+            2.0,
+            TOP - 10.0,
             escape(self.y)
         );
         for (index, series) in self.series.iter().enumerate() {
@@ -172,7 +173,8 @@ impl Chart<'_> {
                 };
                 let _ = write!(
                     svg,
-                    "<li><svg viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"series-{} {}\" d=\"{}\"/></svg><bdi>{}</bdi></li>",
+                    "<li><svg viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"series-{} {}\" \
+                     d=\"{}\"/></svg><bdi>{}</bdi></li>",
                     index % 6,
                     series.mark.class(),
                     series.mark.path(&sample),

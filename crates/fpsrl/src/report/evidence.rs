@@ -115,7 +115,8 @@ fn replay(
     (logged, foreseen)
 }
 
-/// The share of steps of rollouts that lie outside of the log: farther from every logged state and action than the log's
+/// The share of steps of rollouts that lie outside of the log: farther from every logged state and action than the
+/// log's
 /// own rows are from each other, all but one in a hundred.
 pub(super) fn outside_share(profile: &DataProfile, transitions: &Transitions, trajectories: &[Trajectory]) -> f64 {
     let columns: Vec<&Vec<f64>> = transitions.states.iter().chain(&transitions.actions).collect();

@@ -26,7 +26,7 @@ const COMPARED_STARTS: usize = 60;
 const SAMPLE: usize = 2_000;
 
 /// Numbers that trajectories on the page have at most, all together.
-const TRAJECTORY_NUMBERS: usize = 60_000;
+const TRAJECTORY_NUMBERS: usize = 40_000;
 
 /// What is known of a run.
 pub(super) struct Findings {
@@ -48,6 +48,8 @@ pub(super) struct Findings {
     pub(super) simple_true_return: Option<f64>,
     pub(super) weaknesses: Weaknesses,
     pub(super) instructive: Vec<Instructive>,
+    /// Which of them the page begins with: the weakest start, or a typical one.
+    pub(super) example: usize,
     pub(super) replays: Replays,
     pub(super) outside: f64,
     pub(super) logged: Option<(f64, usize)>,
@@ -130,6 +132,7 @@ impl Findings {
             simple_model_return,
             simple_true_return,
             weaknesses,
+            example: first_of(&instructive, "weak start 1").or(first_of(&instructive, MEDIAN)).unwrap_or(0),
             instructive,
             replays,
             outside,
@@ -137,6 +140,20 @@ impl Findings {
         };
         progress.update(Stage::Report, 5, &"page");
         Ok(findings)
+    }
+}
+
+/// What the test start in the middle is called.
+const MEDIAN: &str = "test start of median return";
+
+fn first_of(instructive: &[Instructive], name: &str) -> Option<usize> {
+    instructive.iter().position(|one| one.name == name)
+}
+
+impl Findings {
+    /// The state that the page begins with.
+    pub(super) fn example_state(&self) -> &[f64] {
+        &self.instructive[self.example].state
     }
 }
 
@@ -191,7 +208,7 @@ fn instructive(
     let mut order: Vec<usize> = (0..returns.len()).collect();
     order.sort_by(by_return);
     if let (Some(&worst), Some(&median)) = (order.first(), order.get(order.len() / 2)) {
-        states.push(("test start of median return".into(), "Typical", starts.row(median)));
+        states.push((MEDIAN.into(), "Typical", starts.row(median)));
         states.push(("worst of all test starts".into(), "Weakest", starts.row(worst)));
     }
     for (index, start) in weaknesses.starts.iter().enumerate() {
@@ -214,7 +231,8 @@ fn instructive(
             states.push((format!("centre of rule {}{of}", index + 1), "Rules", centre));
         }
     }
-    let per_trajectory = problem.horizon * (problem.states.len() + problem.actions.len() + 1);
+    let true_states = if problem.plant.is_some() { problem.states.len() } else { 0 };
+    let per_trajectory = problem.horizon * (problem.states.len() + problem.actions.len() + true_states);
     let affordable = (TRAJECTORY_NUMBERS / per_trajectory.max(1)).max(2);
     let rolled: Vec<Vec<f64>> = states.iter().take(affordable).map(|(_, _, state)| state.clone()).collect();
     let mut trajectories = roller.trajectories(&rolled).into_iter();

@@ -1,6 +1,7 @@
 //! `report.html`: the face of a run, one file that opens from disk in any browser and asks the network for nothing.
 //!
-//! Most important first: the verdict, the rules, then what they rest on. What does not move is written here as HTML and SVG and
+//! Most important first: the verdict, the rules, then what they rest on. What does not move is written here as HTML and
+//! SVG and
 //! is there without a script, on paper too; the modules of `web/` move it. The page's policy prohibits every script but
 //! that one, by its digest, so that no name in a log can become code.
 
@@ -12,7 +13,10 @@ mod overlay;
 mod page;
 mod payload;
 mod proofs;
-mod sections;
+mod rules;
+mod text;
+mod verdict;
+mod weak;
 mod world;
 
 use std::path::PathBuf;

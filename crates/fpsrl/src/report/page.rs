@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::findings::Findings;
 use super::modules::{STYLE, script};
 use super::payload::payload;
-use super::{proofs, sections};
+use super::{proofs, rules, verdict, weak};
 use crate::error::Result;
 use crate::explain::escape;
 
@@ -14,11 +14,11 @@ pub(super) fn page(findings: &Findings) -> Result<String> {
     let script = format!("(() => {{\n{}}})();", script());
     let name = escape(&findings.problem.name);
     let parts = [
-        ("verdict", "Verdict", sections::verdict(findings)),
-        ("rules", "Rules", sections::rules(findings)),
-        ("watch", "In motion", sections::watch(findings)),
-        ("surface", "Control surface", sections::surface(findings)),
-        ("weak", "Weak starts", sections::weak(findings)),
+        ("verdict", "Verdict", verdict::verdict(findings)),
+        ("rules", "Rules", rules::rules(findings)),
+        ("watch", "In motion", rules::watch(findings)),
+        ("surface", "Control surface", rules::surface(findings)),
+        ("weak", "Weak starts", weak::weak(findings)),
         ("evidence", "Evidence", proofs::evidence(findings)),
         ("stability", "Stability", proofs::stability(findings)),
         ("repeat", "To repeat it", proofs::repeat(findings)),
@@ -41,9 +41,10 @@ pub(super) fn page(findings: &Findings) -> Result<String> {
          <nav aria-label=\"Sections\"><ul>{links}</ul></nav></header>\n\
          <main>\n{main}</main>\n\
          <footer><p>Written by fpsrl {version}. This page is one file and asks the network for nothing.</p></footer>\n\
-         <script type=\"application/json\" id=\"run-data\">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n",
+         <script type=\"application/json\" \
+         id=\"run-data\">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n",
         digest = base64(&Sha256::digest(script.as_bytes())),
-        lead = sections::lead(findings),
+        lead = verdict::lead(findings),
         version = env!("CARGO_PKG_VERSION"),
         data = payload(findings)?,
     ))

@@ -18,6 +18,8 @@ struct Payload<'a> {
     world: Option<&'a PageWorld>,
     sample: Vec<Vec<f64>>,
     instructive: Vec<PageStart<'a>>,
+    /// Which of them the page begins with.
+    example: usize,
     /// Weak starts, for the map.
     weak: Vec<Vec<f64>>,
 }
@@ -79,6 +81,7 @@ pub(super) fn payload(findings: &Findings) -> Result<String> {
                 truth: one.truth.as_ref().map(|trajectory| page_trajectory(trajectory, false)),
             })
             .collect(),
+        example: findings.example,
         weak: findings.weaknesses.starts.iter().map(|start| start.state.clone()).collect(),
     };
     let text = serde_json::to_string(&payload).map_err(|_| Error::Internal("the page's data has no form in JSON"))?;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::charts::{Chart, Mark, Series};
 use super::findings::Findings;
-use super::sections::{amount, count, name, share, with_unit_in};
+use super::text::{amount, count, name, share, with_unit_in};
 use crate::explain::svg::{Axis, escape, line};
 use crate::explain::{CELL, minus, number};
 use crate::policy::Rule;
@@ -21,7 +21,8 @@ pub(super) fn evidence(findings: &Findings) -> String {
     let outside = findings.raw["promise"]["outside"].as_f64().unwrap_or(findings.outside);
     let _ = write!(
         text,
-        "<h3>Steps outside of the log</h3><p>{} % of the steps of the rules\u{2019} rollouts lie farther from every logged state and action than \
+        "<h3>Steps outside of the log</h3><p>{} % of the steps of the rules\u{2019} rollouts lie farther from every \
+         logged state and action than \
          99 % of the log\u{2019}s own rows lie from each other. There the world model guesses.</p>",
         share(outside)
     );
@@ -34,8 +35,10 @@ fn world_errors(findings: &Findings) -> String {
         return String::new();
     }
     let mut text = String::from(
-        "<h3>The world model</h3><p>Errors on rows that training never saw: mean squared error as a share of the variance, so 1 is no better than the mean.</p>\
-         <div class=\"scroll\"><table><thead><tr><th scope=\"col\">Quantity</th><th scope=\"col\">Error</th><th scope=\"col\">Hidden layers</th></tr></thead><tbody>",
+        "<h3>The world model</h3><p>Errors on rows that training never saw: mean squared error as a share of the \
+         variance, so 1 is no better than the mean.</p>\
+         <div class=\"scroll\"><table><thead><tr><th scope=\"col\">Quantity</th><th scope=\"col\">Error</th><th \
+         scope=\"col\">Hidden layers</th></tr></thead><tbody>",
     );
     for (quantity, error) in errors {
         let depth = findings.world.depths.iter().find(|(name, _)| name == quantity).map(|(_, depth)| depth.to_string());
@@ -60,7 +63,8 @@ fn replays(findings: &Findings) -> String {
         return "<h3>Replays of the log</h3><p>The log has no two rows in a row that could be replayed.</p>".into();
     }
     let mut text = format!(
-        "<h3>Replays of the log</h3><p>{} pieces of the log, each foreseen by the world model from its first state on with the logged actions; \
+        "<h3>Replays of the log</h3><p>{} pieces of the log, each foreseen by the world model from its first state \
+         on with the logged actions; \
          each begins at a row that training has not seen.</p><div class=\"charts\">",
         replays.count
     );
@@ -202,7 +206,8 @@ fn learning_curve(findings: &Findings) -> String {
         _ => "",
     };
     format!(
-        "<h3>The search</h3><p>{} particles, {} iterations, {} steps of the world model.{ending}</p><div class=\"charts\"><figure>{}</figure></div>",
+        "<h3>The search</h3><p>{} particles, {} iterations, {} steps of the world model.{ending}</p><div \
+         class=\"charts\"><figure>{}</figure></div>",
         count(findings.summary.particles),
         count(findings.summary.iterations),
         count(findings.summary.model_steps.unwrap_or(0) as usize),
@@ -215,20 +220,24 @@ pub(super) fn stability(findings: &Findings) -> String {
     let mut text = String::from("<h2 id=\"stability-title\">Stability</h2>");
     if findings.overlays.is_empty() {
         text.push_str(
-            "<p>What is found every time, and what is chance? Make runs with other seeds and lay their rules over these: \
+            "<p>What is found every time, and what is chance? Make runs with other seeds and lay their rules over \
+             these: \
              <code>fpsrl report DIR --overlay DIR2 DIR3</code>.</p>",
         );
         return text;
     }
     text.push_str(
         "<p>The rules of other runs, each matched to the rule here that it is most like. The thick line is this run; \
-         where the others lie on it, the same is found every time.</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Run</th>\
-         <th scope=\"col\">Seed</th><th scope=\"col\">World model</th><th scope=\"col\">True plant</th><th scope=\"col\">Acts alike</th></tr></thead><tbody>",
+         where the others lie on it, the same is found every time.</p><div class=\"scroll\"><table><thead><tr><th \
+         scope=\"col\">Run</th>\
+         <th scope=\"col\">Seed</th><th scope=\"col\">World model</th><th scope=\"col\">True plant</th><th \
+         scope=\"col\">Acts alike</th></tr></thead><tbody>",
     );
     let shown = |value: Option<f64>| value.map_or("\u{2013}".into(), amount);
     let _ = write!(
         text,
-        "<tr><th scope=\"row\">this run</th><td class=\"value\">{}</td><td class=\"value\">{}</td><td class=\"value\">{}</td><td></td></tr>",
+        "<tr><th scope=\"row\">this run</th><td class=\"value\">{}</td><td class=\"value\">{}</td><td \
+         class=\"value\">{}</td><td></td></tr>",
         findings.problem.seed,
         amount(findings.model_return),
         shown(findings.summary.true_return)
@@ -236,7 +245,8 @@ pub(super) fn stability(findings: &Findings) -> String {
     for other in &findings.overlays {
         let _ = write!(
             text,
-            "<tr><th scope=\"row\">{}</th><td class=\"value\">{}</td><td class=\"value\">{}</td><td class=\"value\">{}</td><td class=\"value\">in {} % of the logged states</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td class=\"value\">{}</td><td class=\"value\">{}</td><td \
+             class=\"value\">{}</td><td class=\"value\">in {} % of the logged states</td></tr>",
             name(&other.name),
             other.seed,
             shown(other.model_return),
@@ -269,7 +279,8 @@ pub(super) fn stability(findings: &Findings) -> String {
             let wishes: Vec<String> = others.iter().map(|other| minus(&number_of(other.output))).collect();
             let _ = write!(
                 text,
-                "<figure class=\"cell output\"><figcaption>wants (\u{2212}1 to 1)</figcaption><p class=\"condition\"><b>{}</b>; {}</p></figure></div></article>",
+                "<figure class=\"cell output\"><figcaption>wants (\u{2212}1 to 1)</figcaption><p \
+                 class=\"condition\"><b>{}</b>; {}</p></figure></div></article>",
                 minus(&number_of(rule.output)),
                 wishes.join(", ")
             );
@@ -295,7 +306,8 @@ fn overlaid_cell(range: [f64; 2], variable: usize, own: &Rule, others: &[&Rule])
         }))
     };
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"One condition of all runs\"><path class=\"axis\" d=\"M8 62H152\"/>"
+        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"One condition of all runs\"><path \
+         class=\"axis\" d=\"M8 62H152\"/>"
     );
     for other in others {
         let _ = write!(svg, "<path class=\"other\" d=\"{}\"/>", curve(other));
@@ -333,7 +345,8 @@ fn spread_words(range: [f64; 2], variable: usize, own: &Rule, others: &[&Rule]) 
 pub(super) fn repeat(findings: &Findings) -> String {
     let summary = &findings.summary;
     let mut text = String::from(
-        "<h2 id=\"repeat-title\">To repeat it</h2><p>The same seed gives the same rules, byte for byte, on any number of threads.</p>\
+        "<h2 id=\"repeat-title\">To repeat it</h2><p>The same seed gives the same rules, byte for byte, on any \
+         number of threads.</p>\
         <div class=\"scroll\"><table class=\"settings\"><tbody>",
     );
     let mut row = |key: &str, value: String| {

@@ -155,9 +155,12 @@ impl RunDirectory {
         self.policy_in(self.expect(POLICY, "fpsrl search")?, problem)
     }
 
-    /// The policy without the conditions that do not matter, which a report leaves where there is something to leave out.
+    /// The policy without the conditions that do not matter; the policy itself if a report has found that all of them do.
     pub fn simple_policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
-        self.policy_in(self.expect(SIMPLE, "fpsrl report, where conditions do not matter,")?, problem)
+        if !self.file(SIMPLE).exists() && self.summary()?.simple.is_some_and(|simple| simple.removed == 0) {
+            return self.policy(problem);
+        }
+        self.policy_in(self.expect(SIMPLE, "fpsrl report")?, problem)
     }
 
     fn policy_in(&self, path: PathBuf, problem: &Problem) -> Result<FuzzyPolicy> {
