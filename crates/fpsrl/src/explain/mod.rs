@@ -12,7 +12,9 @@ mod weakness;
 mod words;
 
 pub use picture::rule_picture;
-pub(crate) use picture::{CELL, combined_cell, membership_cell, minus, output_cell, shortened};
+pub(crate) use picture::{
+    CELL, combined_cell, curve_places, histogram_path, membership_cell, minus, output_cell, shortened,
+};
 #[cfg(feature = "png")]
 pub use png::png;
 pub use profile::{BINS, DataProfile, InputProfile};

@@ -44,21 +44,37 @@ pub(crate) fn condition(rule: &Rule, variable: usize, value: f64) -> f64 {
     (-0.5 * distance * distance).exp()
 }
 
-/// A condition's cell, the inside of an `svg` element of [`CELL`]. `name` is unique in the document.
-pub(crate) fn membership_cell(name: &str, input: &InputProfile, rule: &Rule, variable: usize, value: f64) -> String {
-    let axis = input_axis(input.range);
+/// Where a condition's curve is computed: over the range, and finer around its centre, however narrow it is.
+pub(crate) fn curve_places(rule: &Rule, variable: usize, [low, high]: [f64; 2]) -> Vec<f64> {
+    let (centre, width) = (rule.centre[variable], rule.width[variable]);
+    let around = (-6..=6).map(|half| centre + 0.5 * f64::from(half) * width);
+    let mut places: Vec<f64> = (0..=28).map(|index| low + (high - low) * f64::from(index) / 28.0).collect();
+    places.extend(around.filter(|place| (low..high).contains(place)));
+    places.sort_by(f64::total_cmp);
+    places
+}
+
+/// A condition's cell, the inside of an `svg` element of [`CELL`]. `name` is unique in the document; `behind` is what
+/// stands behind the curve.
+pub(crate) fn membership_cell(
+    name: &str,
+    behind: &str,
+    range: [f64; 2],
+    rule: &Rule,
+    variable: usize,
+    value: f64,
+) -> String {
+    let axis = input_axis(range);
     let height = |share: f64| BASE - share * (BASE - TOP);
-    let [low, high] = input.range;
-    let at = |index: u32| low + (high - low) * f64::from(index) / 72.0;
-    let curve = line((0..=72).map(|index| (axis.at(at(index)), height(condition(rule, variable, at(index))))));
+    let places = curve_places(rule, variable, range);
+    let curve = line(places.iter().map(|place| (axis.at(*place), height(condition(rule, variable, *place)))));
     let level = height(condition(rule, variable, value));
     let ignored = if rule.ignores(variable) { " ignored" } else { "" };
     format!(
-        "{histogram}<clipPath id=\"{name}\"><rect class=\"level\" x=\"0\" y=\"{level}\" width=\"{width}\" \
+        "{behind}<clipPath id=\"{name}\"><rect class=\"level\" x=\"0\" y=\"{level}\" width=\"{width}\" \
          height=\"{BASE}\"/></clipPath>\
          <path class=\"active\" clip-path=\"url(#{name})\" d=\"{curve}L{RIGHT} {BASE}L{LEFT} {BASE}Z\"/>\
          <path class=\"curve{ignored}\" d=\"{curve}\"/>{scale}{state}",
-        histogram = histogram_path(input),
         level = place(level),
         width = CELL[0],
         scale = scale(&axis, 3),
@@ -67,7 +83,7 @@ pub(crate) fn membership_cell(name: &str, input: &InputProfile, rule: &Rule, var
 }
 
 /// The log's histogram behind a cell.
-fn histogram_path(input: &InputProfile) -> String {
+pub(crate) fn histogram_path(input: &InputProfile) -> String {
     let most = input.histogram.iter().copied().max().unwrap_or(0).max(1) as f64;
     let width = (RIGHT - LEFT) / input.histogram.len().max(1) as f64;
     let mut path = format!("M{LEFT} {BASE}");
@@ -199,7 +215,8 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
             }
             for (variable, input) in profile.inputs.iter().enumerate() {
                 let name = format!("c{number_of_action}-{index}-{variable}");
-                let cell = membership_cell(&name, input, rule, variable, example[variable]);
+                let cell =
+                    membership_cell(&name, &histogram_path(input), input.range, rule, variable, example[variable]);
                 let text = match rule.ignores(variable) {
                     true => "any".to_owned(),
                     false => {

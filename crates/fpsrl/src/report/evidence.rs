@@ -35,7 +35,6 @@ pub(super) struct Replays {
 pub(super) fn replays(problem: &Problem, transitions: &Transitions, world: &dyn World, numerics: Numerics) -> Replays {
     let later = absorbing::rewards_from_then_on(transitions);
     let moving: Vec<usize> = (0..transitions.len()).filter(|&row| later[row].is_none()).collect();
-    let held_out = Split::new(moving.len(), problem.seed).map_or_else(|_| Vec::new(), |split| split.generalisation);
     // How many rows from a row on belong to one episode and move.
     let mut lengths = vec![0usize; transitions.len()];
     for row in (0..transitions.len()).rev().filter(|&row| later[row].is_none()) {
@@ -44,7 +43,7 @@ pub(super) fn replays(problem: &Problem, transitions: &Transitions, world: &dyn 
             && transitions.states.iter().zip(&transitions.next_states).all(|(s, n)| s[row + 1] == n[row]);
         lengths[row] = 1 + if goes_on { lengths[row + 1] } else { 0 };
     }
-    let mut rows: Vec<usize> = held_out.into_iter().map(|index| moving[index]).collect();
+    let mut rows = held_out_rows(problem, &moving);
     // The longest pieces, as many as wanted; rows of equal length as they stand in the log.
     rows.sort_by_key(|&row| std::cmp::Reverse(lengths[row].min(LONGEST.min(problem.horizon))));
     rows.truncate(REPLAYS);
@@ -82,6 +81,12 @@ pub(super) fn replays(problem: &Problem, transitions: &Transitions, world: &dyn 
     long.sort_by(|a, b| total(a).total_cmp(&total(b)));
     let example = long.get(long.len() / 2).map(|piece| (*piece).clone());
     Replays { count: pieces.len(), errors, example }
+}
+
+/// Which of the rows that move no network has been trained or chosen by, as [`crate::world::fit`] splits them.
+fn held_out_rows(problem: &Problem, moving: &[usize]) -> Vec<usize> {
+    let split = Split::new(moving.len(), problem.seed);
+    split.map_or_else(|_| Vec::new(), |split| split.generalisation.iter().map(|&index| moving[index]).collect())
 }
 
 /// The states of a piece of the log, and those that the world foresees; the first is the same.

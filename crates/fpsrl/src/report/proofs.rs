@@ -6,7 +6,7 @@ use super::charts::{Chart, Mark, Series};
 use super::findings::Findings;
 use super::text::{amount, count, name, share, with_unit_in};
 use crate::explain::svg::{Axis, escape, line};
-use crate::explain::{CELL, minus, number};
+use crate::explain::{CELL, curve_places, minus, number};
 use crate::policy::Rule;
 
 const MARKS: [Mark; 3] = [Mark::Solid, Mark::Dashed, Mark::Dotted];
@@ -15,6 +15,7 @@ const MARKS: [Mark; 3] = [Mark::Solid, Mark::Dashed, Mark::Dotted];
 pub(super) fn evidence(findings: &Findings) -> String {
     let mut text = String::from("<h2 id=\"evidence-title\">Evidence</h2>");
     text.push_str(&world_errors(findings));
+    text.push_str(&judged(findings));
     text.push_str(&replays(findings));
     text.push_str(&returns(findings));
     text.push_str(&learning_curve(findings));
@@ -54,6 +55,30 @@ fn world_errors(findings: &Findings) -> String {
     }
     text.push_str("</tbody></table></div>");
     text
+}
+
+/// What the stages that judge the world have left in the summary, if they have.
+fn judged(findings: &Findings) -> String {
+    let verdict = &findings.raw["verdict"];
+    let mut rows = Vec::new();
+    for entry in verdict["open_loop"].as_array().into_iter().flatten() {
+        if let (Some(steps), Some(error)) = (entry["steps"].as_u64(), entry["error"].as_f64()) {
+            rows.push((format!("Open-loop error after {steps} steps"), minus(&number(error))));
+        }
+    }
+    for (label, key) in [("Calibration", "calibration"), ("Coverage", "coverage")] {
+        if let Some(value) = verdict[key].as_f64() {
+            rows.push((label.to_owned(), minus(&number(value))));
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let list: String = rows
+        .iter()
+        .map(|(label, value)| format!("<tr><th scope=\"row\">{label}</th><td class=\"value\">{value}</td></tr>"))
+        .collect();
+    format!("<div class=\"scroll\"><table><tbody>{list}</tbody></table></div>")
 }
 
 fn replays(findings: &Findings) -> String {
@@ -299,8 +324,7 @@ fn overlaid_cell(range: [f64; 2], variable: usize, own: &Rule, others: &[&Rule])
     let [width, height] = CELL;
     let (x, y) = (Axis::new(range, [8.0, 152.0]), Axis::new([0.0, 1.0], [62.0, 9.0]));
     let curve = |rule: &Rule| {
-        line((0..=60).map(|index| {
-            let value = range[0] + (range[1] - range[0]) * f64::from(index) / 60.0;
+        line(curve_places(rule, variable, range).into_iter().map(|value| {
             let distance = (rule.centre[variable] - value) / rule.width[variable];
             (x.at(value), y.at((-0.5 * distance * distance).exp()))
         }))

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::findings::{Findings, mean};
 use super::text::{amount, measure, name};
 use crate::explain::{
-    CELL, DRAWING, combined_cell, drawing, escape, membership_cell, minus, number, output_cell, unused_inputs,
-    with_unit,
+    CELL, DRAWING, combined_cell, drawing, escape, histogram_path, membership_cell, minus, number, output_cell,
+    unused_inputs, with_unit,
 };
 use crate::policy::{ActionRules, FuzzyPolicy, Rule};
 
@@ -54,7 +54,12 @@ pub(super) fn rules(findings: &Findings) -> String {
          far the \
          condition holds there as a grey area. Move the state, or take one from the list.</p>",
     );
-    text.push_str("<div class=\"bench\">");
+    // The log's histograms are drawn once, and stand behind the cells of every rule.
+    text.push_str("<svg class=\"visually-hidden\" aria-hidden=\"true\"><defs>");
+    for (variable, input) in findings.profile.inputs.iter().enumerate() {
+        let _ = write!(text, "<g id=\"log-{variable}\">{}</g>", histogram_path(input));
+    }
+    text.push_str("</defs></svg><div class=\"bench\">");
     text.push_str(&panel(findings));
     text.push_str("<div class=\"rulebook\">");
     for number in 0..policy.actions.len() {
@@ -238,7 +243,14 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
                 svg(
                     "membership",
                     &format!("Reach of rule {} over {}: {around}", index + 1, escape(&quantity.name)),
-                    &membership_cell(&id, input, rule, variable, state[variable])
+                    &membership_cell(
+                        &id,
+                        &format!("<use href=\"#log-{variable}\"/>"),
+                        input.range,
+                        rule,
+                        variable,
+                        state[variable]
+                    )
                 ),
                 if ignored { "<br><span class=\"remark\">does not matter</span>" } else { "" },
             );
