@@ -134,7 +134,8 @@ export class Player {
     this.readings = [];
     run.policy.actions.forEach((base) => {
       const say = trajectory.states.map((state) => shares(base, state));
-      const name = run.policy.actions.length > 1 ? `who has the say: ${base.name}` : "who has the say";
+      const whose = run.policy.actions.length > 1 ? ` on ${base.name}` : "";
+      const name = `who has the say${whose}, rule 1 lowest`;
       const bands = svgElement("g", {});
       let below = say.map(() => 0);
       base.rules.forEach((rule, index) => {

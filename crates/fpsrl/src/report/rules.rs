@@ -328,7 +328,7 @@ pub(super) fn watch(findings: &Findings) -> String {
          <button type=\"button\" id=\"forward\" aria-label=\"One step forward\">\u{203a}</button></div>\
          <label class=\"pick speed\">Speed <select id=\"speed\"><option value=\"0.25\">\u{00bc}</option><option \
          value=\"1\" selected>1</option><option value=\"4\">4</option></select></label></div>\
-         <label class=\"scrub\">Step <output id=\"step-shown\">0</output><input type=\"range\" id=\"step\" min=\"0\" \
+         <label class=\"scrub\">Step <span id=\"step-shown\">0</span><input type=\"range\" id=\"step\" min=\"0\" \
          max=\"0\" value=\"0\" step=\"1\"></label>\
          {plant}<p id=\"outcome\" class=\"quiet\" aria-live=\"polite\"></p>\
          <div id=\"tracks\" class=\"tracks\"></div></div>"
