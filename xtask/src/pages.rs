@@ -1,7 +1,7 @@
 //! Checks of the report: its arithmetic against the library's, and its pages in a real browser.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::outside::{Program, install};
@@ -98,7 +98,7 @@ fn make_runs(root: &Path, pages: &Path) -> Result<(), String> {
 }
 
 /// A log of a plant that nobody knows, with a problem file beside it.
-fn write_log(directory: &PathBuf, states: usize, rules: usize, hostile: bool) -> std::io::Result<()> {
+fn write_log(directory: &Path, states: usize, rules: usize, hostile: bool) -> std::io::Result<()> {
     std::fs::create_dir_all(directory)?;
     let long = "x".repeat(200);
     let names: Vec<String> = (0..states)

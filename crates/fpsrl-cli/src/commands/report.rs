@@ -64,13 +64,10 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
             Ok(text)
         },
     )?;
-    let wants_png = {
-        #[cfg(feature = "png")]
-        let wanted = arguments.png.is_some();
-        #[cfg(not(feature = "png"))]
-        let wanted = false;
-        wanted
-    };
+    #[cfg(feature = "png")]
+    let wants_png = arguments.png.is_some();
+    #[cfg(not(feature = "png"))]
+    let wants_png = false;
     if arguments.svg.is_none() && !wants_png {
         return Ok(());
     }

@@ -1,9 +1,8 @@
 //! The paper's pictures of a policy: a row for each rule, a column for each input.
 //!
-//! Each cell shows the rule's Gaussian over the input's range, the log's histogram behind it, an example state as a red
-//! line
-//! and how far the condition holds there as a grey area. The report shows the cells one by one and moves them;
-//! [`rule_picture`] puts them together in one file.
+//! Each cell shows the rule's Gaussian over the input's range, the log's histogram behind it, an example state as a
+//! red line and how far the condition holds there as a grey area. The report shows the cells one by one and moves
+//! them; [`rule_picture`] puts them together in one file.
 
 use std::fmt::Write;
 

@@ -24,8 +24,7 @@ pub struct DataProfile {
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputProfile {
     /// The range that is shown and searched: the bounds of rule centres where the problem sets them, else where the
-    /// log's
-    /// rows and the start states lie, without runaways.
+    /// log's rows and the start states lie, without runaways.
     pub range: [f64; 2],
     /// Rows of the log in [`BINS`] equal parts of the range.
     pub histogram: Vec<usize>,

@@ -1,9 +1,8 @@
 //! Which conditions matter: those whose removal costs next to nothing on the world are taken away.
 //!
-//! First whole inputs are tried, in all rules at once, because two rules that look at an input alike cancel each other;
-//! then single conditions. Candidates are scored alone, then taken away one after another, the cheapest first, as long
-//! as
-//! the policy that remains loses no more than the tolerance. What mirrors each other stays mirrored.
+//! First whole inputs are tried, in all rules at once, because two rules that look at an input alike cancel each
+//! other; then single conditions. Candidates are scored alone, then taken away one after another, the cheapest first,
+//! as long as the policy that remains loses no more than the tolerance. What mirrors each other stays mirrored.
 
 use rayon::prelude::*;
 

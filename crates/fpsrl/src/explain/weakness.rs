@@ -1,14 +1,12 @@
 //! Where a policy is weak: starts in the range of the log from which it fails, or earns much less than it could.
 //!
 //! Two kinds of start are tried. *Scans* begin at a usual start and move one variable alone through its range, as a
-//! person
-//! does who tries a controller out. *Samples* spread over all variables that starts differ in, widened to the log's
-//! range.
+//! person does who tries a controller out. *Samples* spread over all variables that starts differ in, widened to the
+//! log's range.
 //!
 //! A low return alone is no weakness: from some states nobody can do better. So from each start that earns little, a
-//! few
-//! hundred openings are tried on the world: one or two stretches of constant action, after which the policy takes over.
-//! If one of them earns much more, the policy is weak there, and the opening is the proof.
+//! few hundred openings are tried on the world: one or two stretches of constant action, after which the policy takes
+//! over. If one of them earns much more, the policy is weak there, and the opening is the proof.
 
 use rayon::prelude::*;
 

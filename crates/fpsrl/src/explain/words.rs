@@ -5,8 +5,7 @@ use crate::policy::{ActionRules, FuzzyPolicy, Rule};
 /// Each rule of a policy as a sentence, action by action.
 ///
 /// What follows THEN is the action that the rule takes when it alone is active. Conditions that hold everywhere are
-/// left
-/// out.
+/// left out.
 ///
 /// ```
 /// use fpsrl::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};

@@ -27,8 +27,17 @@ pub(super) struct Replays {
     pub(super) count: usize,
     /// Of each step and state variable: the root mean square error as a share of the variable's standard deviation.
     pub(super) errors: Vec<Vec<f64>>,
-    /// A replay whose error is the median one: the logged states and the foreseen ones.
-    pub(super) example: Option<(Vec<Vec<f64>>, Vec<Vec<f64>>)>,
+    /// A replay whose error is the median one.
+    pub(super) example: Option<Piece>,
+}
+
+/// A piece of the log and what the world foresees of it; the first state is the same.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// The states of the log.
+    pub(super) logged: Vec<Vec<f64>>,
+    /// The states that the world foresees.
+    pub(super) foreseen: Vec<Vec<f64>>,
 }
 
 /// Replays pieces of the log, from rows that training has not seen.
@@ -47,7 +56,7 @@ pub(super) fn replays(problem: &Problem, transitions: &Transitions, world: &dyn 
     // The longest pieces, as many as wanted; rows of equal length as they stand in the log.
     rows.sort_by_key(|&row| std::cmp::Reverse(lengths[row].min(LONGEST.min(problem.horizon))));
     rows.truncate(REPLAYS);
-    let pieces: Vec<(Vec<Vec<f64>>, Vec<Vec<f64>>)> = rows
+    let pieces: Vec<Piece> = rows
         .par_iter()
         .map(|&row| replay(problem, transitions, world, numerics, row, lengths[row].min(LONGEST.min(problem.horizon))))
         .collect();
@@ -61,23 +70,26 @@ pub(super) fn replays(problem: &Problem, transitions: &Transitions, world: &dyn 
         (if problem.states[variable].angle { wrap_angle(difference) } else { difference }) / spreads[variable]
     };
     // A step counts as long as half of the replays are that long.
-    let steps = pieces.get(pieces.len() / 2).map_or(0, |(logged, _)| logged.len());
+    let steps = pieces.get(pieces.len() / 2).map_or(0, |piece| piece.logged.len());
     let errors = (0..steps)
         .map(|step| {
-            let long: Vec<_> = pieces.iter().filter(|(logged, _)| logged.len() > step).collect();
+            let long: Vec<_> = pieces.iter().filter(|piece| piece.logged.len() > step).collect();
             (0..spreads.len())
                 .map(|variable| {
-                    let squares = long.iter().map(|(logged, seen)| error(variable, &logged[step], &seen[step]).powi(2));
+                    let squares =
+                        long.iter().map(|piece| error(variable, &piece.logged[step], &piece.foreseen[step]).powi(2));
                     (squares.sum::<f64>() / long.len() as f64).sqrt()
                 })
                 .collect()
         })
         .collect();
-    let total = |(logged, seen): &(Vec<Vec<f64>>, Vec<Vec<f64>>)| {
-        let last = logged.len().min(steps).saturating_sub(1);
-        (0..spreads.len()).map(|variable| error(variable, &logged[last], &seen[last]).abs()).sum::<f64>()
+    let total = |piece: &Piece| {
+        let last = piece.logged.len().min(steps).saturating_sub(1);
+        let errors =
+            (0..spreads.len()).map(|variable| error(variable, &piece.logged[last], &piece.foreseen[last]).abs());
+        errors.sum::<f64>()
     };
-    let mut long: Vec<_> = pieces.iter().filter(|(logged, _)| logged.len() >= steps.max(1)).collect();
+    let mut long: Vec<&Piece> = pieces.iter().filter(|piece| piece.logged.len() >= steps.max(1)).collect();
     long.sort_by(|a, b| total(a).total_cmp(&total(b)));
     let example = long.get(long.len() / 2).map(|piece| (*piece).clone());
     Replays { count: pieces.len(), errors, example }
@@ -89,7 +101,7 @@ fn held_out_rows(problem: &Problem, moving: &[usize]) -> Vec<usize> {
     split.map_or_else(|_| Vec::new(), |split| split.generalisation.iter().map(|&index| moving[index]).collect())
 }
 
-/// The states of a piece of the log, and those that the world foresees; the first is the same.
+/// A piece of the log, from a row on, and what the world foresees of it.
 fn replay(
     problem: &Problem,
     transitions: &Transitions,
@@ -97,7 +109,7 @@ fn replay(
     numerics: Numerics,
     row: usize,
     steps: usize,
-) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+) -> Piece {
     let at = |columns: &[Vec<f64>], row: usize| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
     let mut lanes = Lanes::new(problem.states.len(), problem.actions.len(), 1);
     lanes.set_live(1);
@@ -117,12 +129,11 @@ fn replay(
             break;
         }
     }
-    (logged, foreseen)
+    Piece { logged, foreseen }
 }
 
 /// The share of steps of rollouts that lie outside of the log: farther from every logged state and action than the
-/// log's
-/// own rows are from each other, all but one in a hundred.
+/// log's own rows are from each other, all but one in a hundred.
 pub(super) fn outside_share(profile: &DataProfile, transitions: &Transitions, trajectories: &[Trajectory]) -> f64 {
     let columns: Vec<&Vec<f64>> = transitions.states.iter().chain(&transitions.actions).collect();
     let rows = profile.sample(COMPARED);
@@ -209,7 +220,7 @@ mod tests {
         assert_eq!(replays.count, 100);
         assert!(replays.errors.len() > 40, "{}", replays.errors.len());
         assert!(replays.errors.iter().flatten().all(|error| *error < 1e-3), "{:?}", replays.errors.last());
-        let (logged, foreseen) = replays.example.unwrap();
+        let Piece { logged, foreseen } = replays.example.unwrap();
         assert_eq!((logged.len(), &logged[0]), (foreseen.len(), &foreseen[0]));
     }
 

@@ -1,9 +1,8 @@
 //! `report.html`: the face of a run, one file that opens from disk in any browser and asks the network for nothing.
 //!
-//! Most important first: the verdict, the rules, then what they rest on. What does not move is written here as HTML and
-//! SVG and
-//! is there without a script, on paper too; the modules of `web/` move it. The page's policy prohibits every script but
-//! that one, by its digest, so that no name in a log can become code.
+//! Most important first: the verdict, the rules, then what they rest on. What does not move is written here as HTML
+//! and SVG and is there without a script, on paper too; the modules of `web/` move it. The page's policy prohibits
+//! every script but that one, by its digest, so that no name in a log can become code.
 
 mod charts;
 mod evidence;

@@ -1,8 +1,7 @@
 //! The page's script: the modules of `web/` joined to one, because a file opened from disk cannot import others.
 //!
 //! The sources are plain ES modules that import from each other by name, so that they run and are tested as they are.
-//! Joined,
-//! they share one scope: imports and the word `export` go, and each top-level name must be there once.
+//! Joined, they share one scope: imports and the word `export` go, and each top-level name must be there once.
 
 /// The modules, each after those that it imports from.
 const MODULES: [(&str, &str); 7] = [

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::charts::{Chart, Mark, Series};
+use super::evidence::Piece;
 use super::findings::Findings;
 use super::text::{amount, count, name, share, with_unit_in};
 use crate::explain::svg::{Axis, escape, line};
@@ -112,7 +113,7 @@ fn replays(findings: &Findings) -> String {
         logarithmic: true,
     };
     let _ = write!(text, "<figure>{}<figcaption>All pieces</figcaption></figure>", chart.svg());
-    if let Some((logged, foreseen)) = &replays.example {
+    if let Some(Piece { logged, foreseen }) = &replays.example {
         for (variable, state) in states.iter().enumerate().take(6) {
             let of = |rows: &[Vec<f64>]| -> Vec<(f64, f64)> {
                 rows.iter().enumerate().map(|(step, row)| (step as f64, row[variable])).collect()
