@@ -4,6 +4,7 @@ mod architecture;
 mod bench;
 mod outside;
 mod pages;
+mod scikit_learn;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -26,7 +27,7 @@ enum Outcome {
 /// A check: its name, and what it does in the project's root.
 type Check = (&'static str, fn(&Path) -> Outcome);
 
-const CHECKS: [Check; 8] = [
+const CHECKS: [Check; 9] = [
     ("format", |root| cargo(root, &["fmt", "--all", "--check"])),
     ("lints", |root| cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("tests", |root| cargo(root, &["test", "--release", "--workspace"])),
@@ -40,6 +41,7 @@ const CHECKS: [Check; 8] = [
     ("plain readers read a run", outside::plain_readers),
     ("the report computes alike", pages::arithmetic),
     ("reports in a browser", pages::in_a_browser),
+    ("worlds and scikit-learn", scikit_learn::agrees),
 ];
 
 fn main() -> ExitCode {

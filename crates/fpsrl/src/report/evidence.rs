@@ -10,6 +10,7 @@ use crate::problem::Problem;
 use crate::rollout::Lanes;
 use crate::simd::Numerics;
 use crate::world::World;
+use crate::world::ensemble::Shares;
 
 /// Replays of the log.
 const REPLAYS: usize = 100;
@@ -42,6 +43,9 @@ pub(super) struct Piece {
 
 /// Replays pieces of the log, from rows that training has not seen.
 pub(super) fn replays(problem: &Problem, transitions: &Transitions, world: &dyn World, numerics: Numerics) -> Replays {
+    // Where a judge has episodes of its own, no network has seen any of them.
+    let judge = Shares::new(problem, transitions).judge;
+    let transitions = if judge.is_empty() { transitions } else { &judge };
     let later = absorbing::rewards_from_then_on(transitions);
     let moving: Vec<usize> = (0..transitions.len()).filter(|&row| later[row].is_none()).collect();
     // How many rows from a row on belong to one episode and move.
@@ -52,7 +56,7 @@ pub(super) fn replays(problem: &Problem, transitions: &Transitions, world: &dyn 
             && transitions.states.iter().zip(&transitions.next_states).all(|(s, n)| s[row + 1] == n[row]);
         lengths[row] = 1 + if goes_on { lengths[row + 1] } else { 0 };
     }
-    let mut rows = held_out_rows(problem, &moving);
+    let mut rows = if judge.is_empty() { held_out_rows(problem, &moving) } else { moving.clone() };
     // The longest pieces, as many as wanted; rows of equal length as they stand in the log.
     rows.sort_by_key(|&row| std::cmp::Reverse(lengths[row].min(LONGEST.min(problem.horizon))));
     rows.truncate(REPLAYS);

@@ -58,9 +58,10 @@ struct PageRegion {
     later_reward: f64,
 }
 
-/// A world for the page. Formulas of the user's own are not computed there.
+/// A world for the page. Only networks are computed there, no formulas of the user's own.
 pub fn page_world(model: &WorldModel) -> Option<PageWorld> {
-    if model.known.is_some() {
+    let is_network = |part: &VariableModel| part.instead.is_none();
+    if model.known.is_some() || !model.variables.iter().chain([&model.reward]).all(is_network) {
         return None;
     }
     let network = |part: &VariableModel| PageNetwork {
