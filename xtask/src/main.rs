@@ -4,6 +4,7 @@ mod architecture;
 mod bench;
 mod outside;
 mod own_logs;
+mod pages;
 mod scikit_learn;
 
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ enum Outcome {
 /// A check: its name, and what it does in the project's root.
 type Check = (&'static str, fn(&Path) -> Outcome);
 
-const CHECKS: [Check; 8] = [
+const CHECKS: &[Check] = &[
     ("format", |root| cargo(root, &["fmt", "--all", "--check"])),
     ("lints", |root| cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("tests", |root| cargo(root, &["test", "--release", "--workspace"])),
@@ -40,6 +41,8 @@ const CHECKS: [Check; 8] = [
     ("paths in ARCHITECTURE.md", architecture::paths_exist),
     ("plain readers read a run", outside::plain_readers),
     ("logs of other programs", own_logs::own_logs),
+    ("the report computes alike", pages::arithmetic),
+    ("reports in a browser", pages::in_a_browser),
     ("worlds and scikit-learn", scikit_learn::agrees),
 ];
 
@@ -74,7 +77,7 @@ fn test() -> ExitCode {
     let nothing_may_be_skipped = std::env::var("CI").is_ok_and(|value| value == "true");
     let mut lines = Vec::new();
     let mut failed = Vec::new();
-    for (name, check) in CHECKS {
+    for &(name, check) in CHECKS {
         println!("== {name}");
         let began = Instant::now();
         let outcome = match check(&root) {

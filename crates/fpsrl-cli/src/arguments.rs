@@ -1,5 +1,7 @@
 //! The arguments of the command.
 
+mod report;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use fpsrl::reproduce::{Scale, Settings};
 use fpsrl::search::SearchOptions;
 
 use crate::own_log;
+pub use report::{ExplainArguments, ReportArguments};
 
 /// Readable fuzzy controllers from logged behaviour.
 ///
@@ -36,7 +39,9 @@ Examples:
   fpsrl fit runs/a
   fpsrl search runs/a --particles 200
   fpsrl evaluate runs/a
-  fpsrl nfq runs/a                             a yardstick, on the same log";
+  fpsrl nfq runs/a                             a yardstick, on the same log
+  fpsrl report runs/a                          the run as a page to look at: runs/a/report.html
+  fpsrl explain runs/a --svg                   the rules in words and as a picture";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -110,7 +115,7 @@ pub enum Verb {
     /// Show the state of a problem's log: what was found in it, what it covers
     #[command(after_help = own_log::CHECK_EXAMPLES)]
     Check(own_log::CheckArguments),
-    /// Run every stage: generate, fit, search, evaluate
+    /// Run every stage: generate, fit, search, evaluate, report
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
     /// Draw random-action trajectories from a plant, into a new run directory
@@ -128,6 +133,12 @@ pub enum Verb {
     /// Learn a policy by neural fitted Q iteration from the log of a run directory, for comparison
     #[command(after_help = NFQ_EXAMPLES)]
     Nfq(NfqArguments),
+    /// Write a run's report: verdict, rules, weak starts and evidence in one page, `report.html`
+    #[command(after_help = report::REPORT_EXAMPLES)]
+    Report(ReportArguments),
+    /// Say the rules of a run in words, or draw them
+    #[command(after_help = report::EXPLAIN_EXAMPLES)]
+    Explain(ExplainArguments),
     /// Reproduce the paper's table of a benchmark, beside the paper's figures
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),

@@ -1,9 +1,12 @@
 //! The verbs: each calls the library's stages and prints what came out.
 
+mod report;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use fpsrl::problem::WrittenProblem;
+use fpsrl::report::{REPORT, ReportOptions};
 use fpsrl::reproduce::Reproduction;
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::search::SearchOptions;
@@ -42,6 +45,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             if *ceiling { run.ceiling(options, bars).map(drop) } else { Ok(()) }
         }),
         Verb::Nfq(arguments) => nfq(arguments),
+        Verb::Report(arguments) => report::report(arguments),
+        Verb::Explain(arguments) => report::explain(arguments),
         Verb::Reproduce(arguments) => reproduce(arguments),
     }
 }
@@ -54,8 +59,11 @@ fn run_all(arguments: &RunArguments) -> Result<(), Failure> {
     let stages = || {
         run.fit(&bars)?;
         run.search(options, &bars)?;
-        let summary = run.evaluate(options, &bars)?;
-        if arguments.ceiling { run.ceiling(options, &bars) } else { Ok(summary) }
+        run.evaluate(options, &bars)?;
+        if arguments.ceiling {
+            run.ceiling(options, &bars)?;
+        }
+        run.report(&ReportOptions::default(), &bars)
     };
     stages().map_err(|error| resumable(error, run.path()))?;
     finish(&run, manner, &bars)
@@ -67,8 +75,11 @@ fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
     let run = RunDirectory::open(directory)?;
     let options = arguments.pace.options(&run.problem()?);
     let stages = || {
-        let summary = run.resume(options, &bars)?;
-        if arguments.ceiling { run.ceiling(options, &bars) } else { Ok(summary) }
+        run.resume(options, &bars)?;
+        if arguments.ceiling {
+            run.ceiling(options, &bars)?;
+        }
+        run.report(&ReportOptions::default(), &bars)
     };
     stages().map_err(|error| resumable(error, directory))?;
     finish(&run, manner, &bars)
@@ -149,6 +160,10 @@ fn begin(manner: &Manner) -> Bars {
 fn finish(run: &RunDirectory, manner: &Manner, bars: &Bars) -> Result<(), Failure> {
     print(manner, || fpsrl::files::to_json(&run.summary()?), || table::table(run))?;
     bars.say(&format!("the run is in {}", run.path().display()));
+    let page = run.file(REPORT);
+    if page.exists() {
+        bars.say(&format!("look at {}", page.display()));
+    }
     Ok(())
 }
 

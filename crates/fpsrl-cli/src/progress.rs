@@ -67,6 +67,7 @@ fn name(stage: Stage) -> &'static str {
         Stage::Evaluate => "evaluate",
         Stage::Ceiling => "ceiling",
         Stage::Nfq => "nfq",
+        Stage::Report => "report",
     }
 }
 

@@ -95,6 +95,10 @@ fn figures(summary: &Summary) -> String {
                 format!("on the world model; misses {:.0} % of the actions' variance", 100.0 * today.clone_error);
             line("today: rules that imitate it", Some(today.cloned_return), &note);
         }
+        if let Some(simple) = summary.simple.filter(|simple| simple.removed > 0) {
+            let note = format!("without {} of {} conditions, which hardly matter", simple.removed, simple.conditions);
+            line("simple rules, on the model", Some(simple.model_return), &note);
+        }
         if let Some(ceiling) = &summary.ceiling {
             let note = format!("from {} test states, where the rules earn {:.2}", ceiling.start_states, ceiling.policy);
             line("ceiling, on the world model", Some(ceiling.ceiling), &note);

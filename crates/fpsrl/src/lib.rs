@@ -17,6 +17,7 @@ pub mod policy;
 pub mod problem;
 pub mod progress;
 pub mod random;
+pub mod report;
 pub mod reproduce;
 pub mod rollout;
 pub mod run;

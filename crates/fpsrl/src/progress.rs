@@ -20,6 +20,8 @@ pub enum Stage {
     Ceiling,
     /// Neural fitted Q iteration.
     Nfq,
+    /// The report is put together.
+    Report,
 }
 
 /// Receives the progress of a stage. Every method has an empty default.

@@ -1,5 +1,28 @@
-//! Rules for people: words first, pictures later.
+//! Rules for people: in words and in pictures, with what does not matter left out and what is weak pointed at.
 
+mod picture;
+#[cfg(feature = "png")]
+mod png;
+mod profile;
+mod prototype;
+mod relevance;
+pub(crate) mod svg;
+mod trajectory;
+mod weakness;
 mod words;
 
-pub use words::{number, sentences};
+pub use picture::rule_picture;
+pub(crate) use picture::{
+    CELL, combined_cell, curve_places, histogram_path, membership_cell, minus, output_cell, shortened,
+};
+#[cfg(feature = "png")]
+pub use png::png;
+pub use profile::{BINS, DataProfile, InputProfile};
+pub use prototype::{Pose, pose};
+pub(crate) use prototype::{SIZE as DRAWING, drawing};
+pub use relevance::{Condition, Simplification, TOLERANCE, simplify};
+pub use svg::escape;
+pub use trajectory::{Opening, Roller, Trajectory, on_plant};
+pub use weakness::{TriedStart, WeakStart, WeakStretch, Weaknesses, weaknesses};
+pub(crate) use words::with_unit;
+pub use words::{number, sentences, unused_inputs};

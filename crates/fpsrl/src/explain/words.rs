@@ -4,7 +4,8 @@ use crate::policy::{ActionRules, FuzzyPolicy, Rule};
 
 /// Each rule of a policy as a sentence, action by action.
 ///
-/// What follows THEN is the action that the rule takes when it alone is active.
+/// What follows THEN is the action that the rule takes when it alone is active. Conditions that hold everywhere are
+/// left out.
 ///
 /// ```
 /// use fpsrl::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
@@ -37,17 +38,31 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, rule: &Rule) -> String {
         .states
         .iter()
         .zip(rule.centre.iter().zip(&rule.width))
-        .map(|(state, (centre, width))| {
-            format!("{} is around {} ± {}{}", state.name, number(*centre), number(*width), unit(&state.unit))
+        .enumerate()
+        .filter(|(variable, _)| !rule.ignores(*variable))
+        .map(|(_, (state, (centre, width)))| {
+            let around = format!("{} ± {}", number(*centre), number(*width));
+            format!("{} is around {}", state.name, with_unit(&around, &state.unit))
         })
         .collect();
     let alone = ActionRules { rules: vec![rule.clone()], ..action.clone() };
-    let wanted = alone.act(&rule.centre);
-    format!("IF {} THEN {} {}{}", conditions.join(" AND "), action.name, number(wanted), unit(&action.unit))
+    let wanted = with_unit(&number(alone.alone(0)), &action.unit);
+    let consequence = format!("{} {wanted}", action.name);
+    if conditions.is_empty() {
+        return format!("ALWAYS {consequence}");
+    }
+    format!("IF {} THEN {consequence}", conditions.join(" AND "))
 }
 
-fn unit(unit: &str) -> String {
-    if unit.is_empty() { String::new() } else { format!(" {unit}") }
+/// A number with its unit, if it has one.
+pub(crate) fn with_unit(number: &str, unit: &str) -> String {
+    if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
+}
+
+/// Inputs that no rule of a policy looks at, by name.
+pub fn unused_inputs(policy: &FuzzyPolicy) -> Vec<&str> {
+    let unused = |variable: usize| policy.actions.iter().all(|action| action.rules.iter().all(|r| r.ignores(variable)));
+    policy.states.iter().enumerate().filter(|(variable, _)| unused(*variable)).map(|(_, s)| s.name.as_str()).collect()
 }
 
 /// A number with as many digits as a person wants to read: three significant ones.

@@ -5,6 +5,12 @@ use serde::{Deserialize, Serialize};
 /// The most rules that an action may have; the lane kernel keeps all activations at hand.
 pub const MOST_RULES: usize = 64;
 
+/// A width from which a condition holds everywhere: the rule does not look at the variable at all.
+///
+/// It is far beyond what any variable measures, and its square is still a number in single precision, so that a policy
+/// without some conditions is an ordinary policy to whoever computes it.
+pub const ANYWHERE: f64 = 1e18;
+
 /// A named quantity with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -87,6 +93,17 @@ impl Rule {
         (-0.5 * sum).max(-f64::MAX / 4.0)
     }
 
+    /// Whether the rule does not look at a variable.
+    pub fn ignores(&self, variable: usize) -> bool {
+        self.width[variable] >= ANYWHERE
+    }
+
+    /// Takes the condition on a variable away.
+    pub fn ignore(&mut self, variable: usize) {
+        self.centre[variable] = 0.0;
+        self.width[variable] = ANYWHERE;
+    }
+
     /// The rule at the opposite state with the opposite output.
     pub fn mirror(&self) -> Self {
         Self {
@@ -98,6 +115,21 @@ impl Rule {
 }
 
 impl ActionRules {
+    /// How much each rule has to say in a state: memberships divided by their sum (the weights of equation 4).
+    pub fn shares(&self, state: &[f64]) -> Vec<f64> {
+        let logs: Vec<f64> = self.rules.iter().map(|rule| rule.log_membership(state)).collect();
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let memberships: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
+        let total: f64 = memberships.iter().sum();
+        memberships.iter().map(|membership| membership / total).collect()
+    }
+
+    /// The action that a rule takes when it alone is active.
+    pub fn alone(&self, rule: usize) -> f64 {
+        let [low, high] = self.limits;
+        0.5 * (low + high) + 0.5 * (high - low) * (self.alpha * self.rules[rule].output).tanh()
+    }
+
     /// The action in a state (equation 4), scaled to the limits.
     ///
     /// Memberships are divided by the largest one, which cancels in the mean. So the rule that is nearest keeps

@@ -7,7 +7,7 @@ mod fuzzy;
 mod kernel;
 mod space;
 
-pub use fuzzy::{ActionRules, FuzzyPolicy, MOST_RULES, Quantity, Rule};
+pub use fuzzy::{ANYWHERE, ActionRules, FuzzyPolicy, MOST_RULES, Quantity, Rule};
 pub use kernel::FuzzyKernel;
 pub use space::RuleSpace;
 

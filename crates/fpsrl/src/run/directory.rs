@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::problem::{Problem, WrittenProblem};
+pub(super) use crate::report::{REPORT, SIMPLE};
 use crate::world::LearnedWorlds;
 use crate::world::model::WorldModel;
 use crate::world::quality::Verdict;
@@ -32,7 +33,9 @@ pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
 
 /// Every file that fpsrl writes into a run directory, the latest first: in this order they are removed, so that an
 /// interruption never leaves a result without what it was made from.
-const FILES: [&str; 14] = [
+const FILES: &[&str] = &[
+    REPORT,
+    SIMPLE,
     SUMMARY,
     SEARCH,
     POLICY,
@@ -163,7 +166,18 @@ impl RunDirectory {
 
     /// The policy, if it was made for these variables.
     pub fn policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
-        let path = self.expect(POLICY, "fpsrl search")?;
+        self.policy_in(self.expect(POLICY, "fpsrl search")?, problem)
+    }
+
+    /// The policy without the conditions that do not matter; the policy itself if a report has found that all of them do.
+    pub fn simple_policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
+        if !self.file(SIMPLE).exists() && self.summary()?.simple.is_some_and(|simple| simple.removed == 0) {
+            return self.policy(problem);
+        }
+        self.policy_in(self.expect(SIMPLE, "fpsrl report")?, problem)
+    }
+
+    fn policy_in(&self, path: PathBuf, problem: &Problem) -> Result<FuzzyPolicy> {
         let policy: FuzzyPolicy = files::read_json(&path)?;
         let hint = "run `fpsrl search` again".to_owned();
         if let Some(problem) = policy.fault() {
@@ -190,7 +204,7 @@ impl RunDirectory {
 }
 
 /// Removes a file; one that is not there is none the worse.
-pub(super) fn remove(path: &Path) -> Result<()> {
+pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path, error)),
         _ => Ok(()),

@@ -12,6 +12,8 @@
 //! | `checkpoint.json`, `checkpoint.csv` | search | while it is under way: where it stands, for [`RunDirectory::resume`] |
 //! | `growth.json`     | search     | while rules are being added: the searches that are finished |
 //! | `nfq.json`, `nfq.csv` | nfq    | the policy of NFQ with its figures, and a row an iteration |
+//! | `report.html`     | report     | everything for people, in one page                        |
+//! | `policy.simple.json` | report  | the rules without the conditions that do not matter       |
 //! | `summary.json`    | each stage | the figures so far; `evaluate` adds the last of them      |
 //!
 //! Each file is written whole or not at all. A stage that runs again removes what later stages made from its old
@@ -32,7 +34,8 @@ mod yardsticks;
 
 pub use behaviour::Behaviour;
 pub use directory::RunDirectory;
+pub(crate) use directory::remove;
 pub use import::DataReport;
 pub use stages::{WorldFile, generate};
-pub use summary::{Ceiling, Figures, GrowthStep, RuleGrowth, Summary};
+pub use summary::{Ceiling, Figures, GrowthStep, RuleGrowth, SimpleFigures, Summary};
 pub use yardsticks::NfqResult;

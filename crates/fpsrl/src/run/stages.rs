@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{Checkpoint, CheckpointWriter};
 use super::directory::{
-    self, CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, RunDirectory, SEARCH, SUMMARY, TRANSITIONS, WORLD,
+    self, CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, REPORT, RunDirectory, SEARCH, SIMPLE, SUMMARY,
+    TRANSITIONS, WORLD,
 };
 use super::growth::GrowthFile;
 use super::summary::{RuleGrowth, Summary};
@@ -284,7 +285,7 @@ impl RunDirectory {
             let text = problem.to_toml();
             prepared.insert(0, files::prepare(&self.file(PROBLEM), |file| file.write_all(text.as_bytes()))?);
         }
-        for old in [SUMMARY, SEARCH, POLICY] {
+        for old in [REPORT, SIMPLE, SUMMARY, SEARCH, POLICY] {
             directory::remove(&self.file(old))?;
         }
         prepared.into_iter().try_for_each(files::Prepared::commit)?;

@@ -51,6 +51,9 @@ pub struct Summary {
     /// What the plant does today; null for a log that was generated.
     #[serde(default)]
     pub behaviour: Option<super::behaviour::Behaviour>,
+    /// The policy without the conditions that do not matter; null without a report.
+    #[serde(default)]
+    pub simple: Option<SimpleFigures>,
     /// How far the world model can be trusted; null before it is learned.
     #[serde(default)]
     pub verdict: Option<Verdict>,
@@ -99,6 +102,7 @@ impl Summary {
             growth: None,
             ceiling: None,
             behaviour: None,
+            simple: None,
             verdict: None,
             promise: None,
             promise_kept: None,
@@ -126,6 +130,23 @@ pub struct Ceiling {
     pub policy: f64,
     /// Start states that plans were searched from.
     pub start_states: usize,
+}
+
+/// What `policy.simple.json` saves, and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct SimpleFigures {
+    /// Conditions of the whole policy.
+    pub conditions: usize,
+    /// Conditions that were taken away.
+    pub removed: usize,
+    /// What it was allowed to lose, in units of the return, from the start states of the search.
+    pub tolerance: f64,
+    /// Its mean return on the world model, from the start states of the evaluation.
+    pub model_return: f64,
+    /// Its mean return on the true plant; null without a plant.
+    pub true_return: Option<f64>,
+    /// What it earns less than the whole policy on the world model; negative if it earns more.
+    pub price: f64,
 }
 
 /// How rules were added.

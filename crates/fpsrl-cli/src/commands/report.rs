@@ -1,0 +1,91 @@
+//! `report` and `explain`: a run for people.
+
+use std::path::PathBuf;
+
+use fpsrl::explain::{self, DataProfile};
+use fpsrl::files;
+use fpsrl::report::REPORT;
+use fpsrl::run::RunDirectory;
+
+use super::{begin, print};
+use crate::Failure;
+use crate::arguments::{ExplainArguments, ReportArguments};
+use crate::progress::Bars;
+
+/// Writes a run's report.
+pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
+    let manner = &arguments.existing.manner;
+    let bars = begin(manner);
+    let run = RunDirectory::open(&arguments.existing.directory)?;
+    let summary = run.report(&arguments.options(), &bars).map_err(|error| match error {
+        fpsrl::Error::Stopped { .. } => {
+            Failure::Interrupted { message: error.to_string(), hint: "give the same command again".into() }
+        }
+        other => Failure::Library(other),
+    })?;
+    if manner.json {
+        print(manner, || files::to_json(&summary), || Ok(String::new()))?;
+    }
+    bars.say(&format!("the report is {}", run.file(REPORT).display()));
+    Ok(())
+}
+
+/// Explains a run's rules in words and pictures.
+pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
+    let manner = &arguments.existing.manner;
+    let bars = begin(manner);
+    let run = RunDirectory::open(&arguments.existing.directory)?;
+    let problem = run.problem()?;
+    let policy = if arguments.simple { run.simple_policy(&problem)? } else { run.policy(&problem)? };
+    let example = match arguments.state.as_slice() {
+        [] => problem.states.iter().map(|state| 0.5 * (state.start[0] + state.start[1])).collect(),
+        given if given.len() == problem.states.len() && given.iter().all(|value| value.is_finite()) => given.to_vec(),
+        given => {
+            let names: Vec<&str> = problem.states.iter().map(|state| state.name.as_str()).collect();
+            return Err(Failure::Library(fpsrl::Error::Setting {
+                key: "--state".into(),
+                value: format!("{} numbers", given.len()),
+                rule: format!("a state has {}", names.len()),
+                hint: format!("give {} in this order, as finite numbers", names.join(", ")),
+            }));
+        }
+    };
+    let sentences = explain::sentences(&policy);
+    print(
+        manner,
+        || files::to_json(&policy),
+        || {
+            let numbered = sentences.iter().enumerate().map(|(index, text)| format!("{}. {text}\n", index + 1));
+            let mut text: String = numbered.collect();
+            let unused = explain::unused_inputs(&policy);
+            if !unused.is_empty() {
+                text.push_str(&format!("not looked at: {}\n", unused.join(", ")));
+            }
+            Ok(text)
+        },
+    )?;
+    #[cfg(feature = "png")]
+    let wants_png = arguments.png.is_some();
+    #[cfg(not(feature = "png"))]
+    let wants_png = false;
+    if arguments.svg.is_none() && !wants_png {
+        return Ok(());
+    }
+    let profile = DataProfile::new(&problem, &run.transitions(&problem)?);
+    let picture = explain::rule_picture(&policy, &profile, problem.plant, &example);
+    let place = |given: &Option<PathBuf>, name: &str| given.clone().unwrap_or_else(|| run.file(name));
+    if let Some(given) = &arguments.svg {
+        write(&place(given, "rules.svg"), picture.as_bytes(), &bars)?;
+    }
+    #[cfg(feature = "png")]
+    if let Some(given) = &arguments.png {
+        write(&place(given, "rules.png"), &explain::png(&picture)?, &bars)?;
+    }
+    Ok(())
+}
+
+fn write(path: &std::path::Path, bytes: &[u8], bars: &Bars) -> Result<(), Failure> {
+    files::write_atomically(path, |file| file.write_all(bytes))?;
+    bars.say(&format!("the picture is {}", path.display()));
+    Ok(())
+}

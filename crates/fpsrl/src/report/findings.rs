@@ -1,0 +1,260 @@
+//! Everything that a report tells, found out before a word of it is written.
+
+use serde_json::Value;
+
+use super::ReportOptions;
+use super::evidence::{Replays, logged_return, outside_share, replays};
+use super::overlay::{Overlay, overlays};
+use super::world::{RunWorld, world_of};
+use crate::data::Transitions;
+use crate::error::{Error, Result};
+use crate::explain::{
+    self, DataProfile, Roller, Simplification, Trajectory, Weaknesses, on_plant, simplify, weaknesses,
+};
+use crate::files;
+use crate::policy::{FuzzyKernel, FuzzyPolicy};
+use crate::problem::Problem;
+use crate::progress::{Progress, Stage};
+use crate::rollout::StartStates;
+use crate::run::{RunDirectory, Summary};
+use crate::search::{SearchOptions, SearchRecord, true_returns, world_returns};
+
+/// Start states whose rollouts are compared with the log.
+const COMPARED_STARTS: usize = 60;
+
+/// States of the log that the page gets.
+const SAMPLE: usize = 2_000;
+
+/// Numbers that trajectories on the page have at most, all together.
+const TRAJECTORY_NUMBERS: usize = 40_000;
+
+/// What is known of a run.
+pub(super) struct Findings {
+    pub(super) problem: Problem,
+    pub(super) policy: FuzzyPolicy,
+    pub(super) summary: Summary,
+    /// `summary.json` as it stands, with fields that this version need not know.
+    pub(super) raw: Value,
+    pub(super) profile: DataProfile,
+    /// States of the log, some of them.
+    pub(super) sample: Vec<Vec<f64>>,
+    pub(super) world: RunWorld,
+    pub(super) starts: StartStates,
+    pub(super) model_returns: Vec<f64>,
+    pub(super) true_returns: Option<Vec<f64>>,
+    pub(super) model_return: f64,
+    pub(super) simple: Simplification,
+    pub(super) simple_model_return: f64,
+    pub(super) simple_true_return: Option<f64>,
+    pub(super) weaknesses: Weaknesses,
+    pub(super) instructive: Vec<Instructive>,
+    /// Which of them the page begins with: the weakest start, or a typical one.
+    pub(super) example: usize,
+    pub(super) replays: Replays,
+    pub(super) outside: f64,
+    pub(super) logged: Option<(f64, usize)>,
+    pub(super) history: Vec<SearchRecord>,
+    pub(super) nfq: Option<(f64, Option<f64>)>,
+    pub(super) overlays: Vec<Overlay>,
+}
+
+/// A state worth looking at, and what follows from it.
+pub(super) struct Instructive {
+    /// What it is called.
+    pub(super) name: String,
+    /// Its group in the list.
+    pub(super) group: &'static str,
+    pub(super) state: Vec<f64>,
+    /// What happens on the world.
+    pub(super) trajectory: Option<Trajectory>,
+    /// What happens on the true plant.
+    pub(super) truth: Option<Trajectory>,
+}
+
+impl Findings {
+    /// Finds out everything about a run.
+    pub(super) fn gather(run: &RunDirectory, options: &ReportOptions, progress: &dyn Progress) -> Result<Self> {
+        let problem = run.problem()?;
+        let policy = run.policy(&problem)?;
+        let summary = run.summary()?;
+        let path = run.file("summary.json");
+        let raw = std::fs::read(&path).map_err(|source| Error::read(&path, source))?;
+        let raw = serde_json::from_slice(&raw).unwrap_or(Value::Null);
+        let numerics = SearchOptions::of(&problem, true).numerics;
+        progress.begin(Stage::Report, 5);
+        let world = world_of(run, &problem)?;
+        let transitions = run.transitions(&problem)?;
+        let profile = DataProfile::new(&problem, &transitions);
+        let overlays = overlays(run, &problem, &policy, &options.overlay, &profile, &transitions)?;
+        progress.update(Stage::Report, 1, &"start states");
+
+        let starts = StartStates::for_evaluation(&problem);
+        let on_world = |policy: &FuzzyPolicy| {
+            world_returns(&problem, world.world.as_ref(), &FuzzyKernel::new(policy), &starts, numerics)
+        };
+        let on_truth = |policy: &FuzzyPolicy| {
+            problem.plant.map(|plant| true_returns(&problem, plant, |state| policy.act(state), &starts))
+        };
+        let (model_returns, true_returns) = (on_world(&policy), on_truth(&policy));
+        progress.update(Stage::Report, 2, &"conditions that do not matter");
+        let simple = simplify(&problem, world.world.as_ref(), &policy, options.tolerance, numerics);
+        let simple_model_return = mean(&on_world(&simple.policy));
+        let simple_true_return = on_truth(&simple.policy).map(|returns| mean(&returns));
+        stop_if_asked(progress)?;
+
+        progress.update(Stage::Report, 3, &"weak starts");
+        let kernel = FuzzyKernel::new(&policy);
+        let roller = Roller::new(&problem, world.world.as_ref(), &kernel, numerics);
+        let weaknesses = weaknesses(&problem, &profile, &policy, &roller);
+        let compared: Vec<Vec<f64>> = (0..starts.len().min(COMPARED_STARTS)).map(|index| starts.row(index)).collect();
+        let outside = outside_share(&profile, &transitions, &roller.trajectories(&compared));
+        let instructive = instructive(&problem, &policy, &profile, &roller, &weaknesses, &starts, &model_returns);
+        stop_if_asked(progress)?;
+
+        progress.update(Stage::Report, 4, &"replays of the log");
+        let replays = replays(&problem, &transitions, world.world.as_ref(), numerics);
+        let findings = Self {
+            sample: sample(&profile, &transitions, problem.states.len()),
+            model_return: mean(&model_returns),
+            logged: logged_return(&problem, &transitions),
+            history: history(run)?,
+            nfq: nfq(run),
+            problem,
+            policy,
+            summary,
+            raw,
+            profile,
+            world,
+            starts,
+            model_returns,
+            true_returns,
+            simple,
+            simple_model_return,
+            simple_true_return,
+            weaknesses,
+            example: first_of(&instructive, "weak start 1").or(first_of(&instructive, MEDIAN)).unwrap_or(0),
+            instructive,
+            replays,
+            outside,
+            overlays,
+        };
+        progress.update(Stage::Report, 5, &"page");
+        Ok(findings)
+    }
+}
+
+/// What the test start in the middle is called.
+const MEDIAN: &str = "test start of median return";
+
+fn first_of(instructive: &[Instructive], name: &str) -> Option<usize> {
+    instructive.iter().position(|one| one.name == name)
+}
+
+impl Findings {
+    /// The state that the page begins with.
+    pub(super) fn example_state(&self) -> &[f64] {
+        &self.instructive[self.example].state
+    }
+}
+
+fn stop_if_asked(progress: &dyn Progress) -> Result<()> {
+    if progress.stop_requested() { Err(Error::Stopped { stage: "report" }) } else { Ok(()) }
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The search's record; empty if it is gone.
+fn history(run: &RunDirectory) -> Result<Vec<SearchRecord>> {
+    let path = run.file("search.csv");
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let broken = |error: csv::Error| Error::Malformed {
+        path: path.clone(),
+        line: error.position().map(csv::Position::line),
+        column: None,
+        problem: "it is not a record of a search".into(),
+        hint: "run `fpsrl search` again".into(),
+    };
+    csv::Reader::from_path(&path).map_err(broken)?.deserialize().collect::<Result<_, _>>().map_err(broken)
+}
+
+/// The returns of NFQ on the model and on the plant, if it has been run.
+fn nfq(run: &RunDirectory) -> Option<(f64, Option<f64>)> {
+    let result: crate::run::NfqResult = files::read_json(&run.file("nfq.json")).ok()?;
+    Some((result.model_return, result.true_return))
+}
+
+fn sample(profile: &DataProfile, transitions: &Transitions, variables: usize) -> Vec<Vec<f64>> {
+    let rows = profile.sample(SAMPLE.min(24_000 / variables.max(1)));
+    rows.iter().map(|&row| transitions.states.iter().map(|column| column[row]).collect()).collect()
+}
+
+/// States worth looking at: usual, weak, between rules, and the rules' own centres.
+fn instructive(
+    problem: &Problem,
+    policy: &FuzzyPolicy,
+    profile: &DataProfile,
+    roller: &Roller<'_>,
+    weaknesses: &Weaknesses,
+    starts: &StartStates,
+    returns: &[f64],
+) -> Vec<Instructive> {
+    let mut states: Vec<(String, &'static str, Vec<f64>)> =
+        vec![("usual start".into(), "Typical", weaknesses.usual.clone())];
+    let by_return = |a: &usize, b: &usize| returns[*a].total_cmp(&returns[*b]);
+    let mut order: Vec<usize> = (0..returns.len()).collect();
+    order.sort_by(by_return);
+    if let (Some(&worst), Some(&median)) = (order.first(), order.get(order.len() / 2)) {
+        states.push((MEDIAN.into(), "Typical", starts.row(median)));
+        states.push(("worst of all test starts".into(), "Weakest", starts.row(worst)));
+    }
+    for (index, start) in weaknesses.starts.iter().enumerate() {
+        states.push((format!("weak start {}", index + 1), "Weakest", start.state.clone()));
+    }
+    for (number, action) in policy.actions.iter().enumerate() {
+        let of = if policy.actions.len() > 1 {
+            format!(" of {}", explain::shortened(&action.name, 40))
+        } else {
+            String::new()
+        };
+        let opposite = |a: usize, b: usize| action.rules[a].output * action.rules[b].output < 0.0;
+        let pairs = (0..action.rules.len()).flat_map(|a| (a + 1..action.rules.len()).map(move |b| (a, b)));
+        for (a, b) in pairs.filter(|(a, b)| opposite(*a, *b)).take(3) {
+            let name = format!("between rules {} and {}{of}", a + 1, b + 1);
+            states.push((name, "Boundary", boundary(policy, number, a, b, profile)));
+        }
+        for (index, rule) in action.rules.iter().enumerate().take(8) {
+            let centre = rule.centre.iter().zip(profile.ranges()).map(|(c, [low, high])| c.clamp(low, high)).collect();
+            states.push((format!("centre of rule {}{of}", index + 1), "Rules", centre));
+        }
+    }
+    let true_states = if problem.plant.is_some() { problem.states.len() } else { 0 };
+    let per_trajectory = problem.horizon * (problem.states.len() + problem.actions.len() + true_states);
+    let affordable = (TRAJECTORY_NUMBERS / per_trajectory.max(1)).max(2);
+    let rolled: Vec<Vec<f64>> = states.iter().take(affordable).map(|(_, _, state)| state.clone()).collect();
+    let mut trajectories = roller.trajectories(&rolled).into_iter();
+    states
+        .into_iter()
+        .map(|(name, group, state)| {
+            let trajectory = trajectories.next();
+            let truth = trajectory.as_ref().and(problem.plant).map(|plant| on_plant(problem, plant, policy, &state));
+            Instructive { name, group, state, trajectory, truth }
+        })
+        .collect()
+}
+
+/// The state on the way from one rule's centre to another's where the action is nearest to its middle.
+fn boundary(policy: &FuzzyPolicy, action: usize, a: usize, b: usize, profile: &DataProfile) -> Vec<f64> {
+    let base = &policy.actions[action];
+    let middle = 0.5 * (base.limits[0] + base.limits[1]);
+    let at = |share: f64| -> Vec<f64> {
+        let ends = base.rules[a].centre.iter().zip(&base.rules[b].centre).zip(profile.ranges());
+        ends.map(|((from, to), [low, high])| (from + share * (to - from)).clamp(low, high)).collect()
+    };
+    let distance = |share: &f64| (base.act(&at(*share)) - middle).abs();
+    let shares = (0..=200).map(|index| f64::from(index) / 200.0);
+    at(shares.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0.5))
+}

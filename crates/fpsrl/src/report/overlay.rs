@@ -1,0 +1,133 @@
+//! Stability: the rules of several runs laid over each other, so that one sees what is found every time.
+
+use std::path::PathBuf;
+
+use crate::data::Transitions;
+use crate::error::{Error, Result};
+use crate::explain::DataProfile;
+use crate::policy::{ActionRules, FuzzyPolicy, Rule};
+use crate::problem::Problem;
+use crate::run::RunDirectory;
+
+/// States of the log in which policies are compared.
+const COMPARED: usize = 2_000;
+
+/// Another run of the same problem.
+#[derive(Clone, Debug)]
+pub(super) struct Overlay {
+    /// Its directory's name.
+    pub(super) name: String,
+    pub(super) seed: u64,
+    pub(super) model_return: Option<f64>,
+    pub(super) true_return: Option<f64>,
+    /// Its policy, with the rules of each action in the order of those that they match.
+    pub(super) policy: FuzzyPolicy,
+    /// The share of logged states in which it acts alike: within a tenth of each action's range.
+    pub(super) agreement: f64,
+}
+
+/// Reads the other runs. They must be of the same variables.
+pub(super) fn overlays(
+    run: &RunDirectory,
+    problem: &Problem,
+    policy: &FuzzyPolicy,
+    others: &[PathBuf],
+    profile: &DataProfile,
+    transitions: &Transitions,
+) -> Result<Vec<Overlay>> {
+    others
+        .iter()
+        .map(|path| {
+            let other = RunDirectory::open(path)?;
+            let theirs = other.problem()?;
+            let names = |problem: &Problem| -> Vec<String> {
+                let states = problem.states.iter().map(|state| state.name.clone());
+                states.chain(problem.actions.iter().map(|action| action.name.clone())).collect()
+            };
+            if names(&theirs) != names(problem) {
+                return Err(Error::Mismatch {
+                    path: path.clone(),
+                    other: run.path().to_owned(),
+                    problem: "its variables are others, so its rules cannot be laid over these".into(),
+                    hint: "name runs of the same problem".into(),
+                });
+            }
+            let mut matched = other.policy(&theirs)?;
+            for (own, base) in policy.actions.iter().zip(&mut matched.actions) {
+                match_rules(own, base, profile);
+            }
+            let summary = other.summary()?;
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            Ok(Overlay {
+                name,
+                seed: theirs.seed,
+                model_return: summary.model_return,
+                true_return: summary.true_return,
+                agreement: agreement(policy, &matched, profile, transitions),
+                policy: matched,
+            })
+        })
+        .collect()
+}
+
+/// Puts the rules of `base` into the order of the rules of `own` that they are most like; those left over come last.
+fn match_rules(own: &ActionRules, base: &mut ActionRules, profile: &DataProfile) {
+    let mut left: Vec<Rule> = std::mem::take(&mut base.rules);
+    for rule in &own.rules {
+        let nearest = (0..left.len())
+            .min_by(|a, b| difference(rule, &left[*a], profile).total_cmp(&difference(rule, &left[*b], profile)));
+        if let Some(nearest) = nearest {
+            base.rules.push(left.remove(nearest));
+        }
+    }
+    base.rules.append(&mut left);
+}
+
+/// How unlike two rules are: what they want counts most, then where they are.
+fn difference(a: &Rule, b: &Rule, profile: &DataProfile) -> f64 {
+    let wanted = 2.0 * (a.output - b.output).abs();
+    let places = profile.inputs.iter().enumerate().map(|(variable, input)| {
+        let span = input.range[1] - input.range[0];
+        // Where both are wide, it does not matter where their centres are.
+        let reach = (a.width[variable].min(b.width[variable]) / span).max(1e-3);
+        ((a.centre[variable] - b.centre[variable]) / span / reach).abs().min(2.0)
+    });
+    wanted + places.sum::<f64>() / profile.inputs.len().max(1) as f64
+}
+
+fn agreement(a: &FuzzyPolicy, b: &FuzzyPolicy, profile: &DataProfile, transitions: &Transitions) -> f64 {
+    let rows = profile.sample(COMPARED);
+    let alike = rows.iter().filter(|&&row| {
+        let state: Vec<f64> = transitions.states.iter().map(|column| column[row]).collect();
+        let acts = a.act(&state).into_iter().zip(b.act(&state)).zip(&a.actions);
+        acts.into_iter().all(|((x, y), action)| (x - y).abs() <= 0.1 * (action.limits[1] - action.limits[0]))
+    });
+    alike.count() as f64 / rows.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::InputProfile;
+
+    #[test]
+    fn rules_are_matched_by_what_they_want_and_where() {
+        let rule = |centre: f64, output: f64| Rule { centre: vec![centre], width: vec![0.5], output };
+        let base = |rules: Vec<Rule>| ActionRules {
+            name: "a".into(),
+            unit: String::new(),
+            limits: [-1.0, 1.0],
+            alpha: 1.0,
+            rules,
+        };
+        let profile = DataProfile {
+            inputs: vec![InputProfile { range: [-2.0, 2.0], histogram: vec![0; 40] }],
+            moving: Vec::new(),
+        };
+        let own = base(vec![rule(-1.0, -1.0), rule(1.0, 1.0), rule(0.0, 1.0)]);
+        let mut other = base(vec![rule(0.1, 0.9), rule(1.1, 0.8), rule(-0.7, -0.9), rule(0.0, 0.0)]);
+        match_rules(&own, &mut other, &profile);
+        let centres: Vec<f64> = other.rules.iter().map(|rule| rule.centre[0]).collect();
+        assert_eq!(centres, [-0.7, 1.1, 0.1, 0.0]);
+    }
+}

@@ -1,0 +1,91 @@
+//! The world of a run directory, as the report needs it: to roll out on, and to be computed in a browser.
+
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::problem::Problem;
+use crate::run::RunDirectory;
+use crate::world::model::{VariableModel, WorldModel};
+use crate::world::{NetworkWorld, World};
+
+/// A run's world.
+pub(super) struct RunWorld {
+    /// To roll out on.
+    pub(super) world: Box<dyn World>,
+    /// The networks, if the world is one set of them that a browser can compute too.
+    pub(super) networks: Option<PageWorld>,
+    /// Hidden layers of each network, by name.
+    pub(super) depths: Vec<(String, usize)>,
+}
+
+/// The world that a run learned.
+pub(super) fn world_of(run: &RunDirectory, problem: &Problem) -> Result<RunWorld> {
+    let model = run.world(problem)?;
+    let networks = page_world(&model);
+    let depths = model.variables.iter().chain([&model.reward]).map(|part| (part.name.clone(), part.layers)).collect();
+    Ok(RunWorld { world: Box::new(NetworkWorld::new(&model)?), networks, depths })
+}
+
+/// A set of networks as `web/world.js` reads it.
+#[derive(Clone, Debug, Serialize)]
+pub struct PageWorld {
+    variables: Vec<PageNetwork>,
+    reward: PageNetwork,
+    reward_limits: [f64; 2],
+    regions: Vec<PageRegion>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct PageNetwork {
+    angle: bool,
+    /// Centre and spread of each input.
+    inputs: Vec<[f64; 2]>,
+    output: [f64; 2],
+    layers: Vec<PageLayer>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct PageLayer {
+    weights: Vec<f64>,
+    biases: Vec<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct PageRegion {
+    /// Variable, whether above, and where.
+    bounds: Vec<(usize, bool, f64)>,
+    reward: f64,
+    later_reward: f64,
+}
+
+/// A world for the page. Only networks are computed there, no formulas of the user's own.
+pub fn page_world(model: &WorldModel) -> Option<PageWorld> {
+    let is_network = |part: &VariableModel| part.instead.is_none();
+    if model.known.is_some() || !model.variables.iter().chain([&model.reward]).all(is_network) {
+        return None;
+    }
+    let network = |part: &VariableModel| PageNetwork {
+        angle: part.angle,
+        inputs: part.inputs.iter().map(|scale| [scale.centre, scale.spread]).collect(),
+        output: [part.output.centre, part.output.spread],
+        layers: part
+            .network
+            .layers
+            .iter()
+            .map(|layer| PageLayer { weights: layer.weights.clone(), biases: layer.biases.clone() })
+            .collect(),
+    };
+    let regions = model.absorbing.iter().flat_map(|absorbing| &absorbing.regions);
+    Some(PageWorld {
+        variables: model.variables.iter().map(network).collect(),
+        reward: network(&model.reward),
+        reward_limits: model.reward_limits,
+        regions: regions
+            .map(|region| PageRegion {
+                bounds: region.bounds.iter().map(|bound| (bound.variable, bound.above, bound.at)).collect(),
+                reward: region.reward,
+                later_reward: region.later_reward,
+            })
+            .collect(),
+    })
+}

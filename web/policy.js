@@ -1,0 +1,48 @@
+// A fuzzy policy, as policy.json holds it: equations 2 and 4 of the paper, as in crates/fpsrl/src/policy/fuzzy.rs.
+
+// How far one condition of a rule holds.
+export function condition(rule, variable, value) {
+  const distance = (rule.centre[variable] - value) / rule.width[variable];
+  return Math.exp(-0.5 * distance * distance);
+}
+
+// The logarithm of a rule's membership. Squares of far states may not be finite; any rule is as good as another then.
+export function logMembership(rule, state) {
+  let sum = 0;
+  for (let variable = 0; variable < state.length; variable++) {
+    const distance = (rule.centre[variable] - state[variable]) / rule.width[variable];
+    sum += distance * distance;
+  }
+  return Math.max(-0.5 * sum, -Number.MAX_VALUE / 4);
+}
+
+// How much each rule has to say: logarithms of memberships to shares, relative to the largest.
+export function sharesOf(logs) {
+  const largest = Math.max(...logs);
+  const memberships = logs.map((log) => Math.exp(log - largest));
+  const total = memberships.reduce((sum, membership) => sum + membership, 0);
+  return memberships.map((membership) => membership / total);
+}
+
+export function shares(base, state) {
+  return sharesOf(base.rules.map((rule) => logMembership(rule, state)));
+}
+
+// The action that comes of the rules' shares.
+export function actionOf(base, given) {
+  let wanted = 0;
+  for (let rule = 0; rule < given.length; rule++) wanted += given[rule] * base.rules[rule].output;
+  const [low, high] = base.limits;
+  return 0.5 * (low + high) + 0.5 * (high - low) * Math.tanh(base.alpha * wanted);
+}
+
+// The action of one rule base in a state.
+export function act(base, state) {
+  return actionOf(base, shares(base, state));
+}
+
+// The action that a rule takes when it alone is active.
+export function alone(base, rule) {
+  const [low, high] = base.limits;
+  return 0.5 * (low + high) + 0.5 * (high - low) * Math.tanh(base.alpha * base.rules[rule].output);
+}
