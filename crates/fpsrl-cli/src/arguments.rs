@@ -1,5 +1,7 @@
 //! The arguments of the command.
 
+pub mod export;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -109,6 +111,12 @@ pub enum Verb {
     /// Reproduce the paper's table of a benchmark, beside the paper's figures
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
+    /// Export a controller: code and files for the machine that it runs on, with a certificate
+    #[command(after_help = export::EXPORT_EXAMPLES)]
+    Export(export::ExportArguments),
+    /// Run an exported controller over its test vectors again, with the target's own tool
+    #[command(after_help = export::VERIFY_EXAMPLES)]
+    Verify(export::VerifyArguments),
 }
 
 /// A whole run, or the rest of one.

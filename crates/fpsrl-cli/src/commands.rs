@@ -13,6 +13,7 @@ use crate::arguments::{
     Arguments, EvaluateArguments, Existing, Manner, New, NfqArguments, ReproduceArguments, RunArguments,
     SearchArguments, Verb,
 };
+use crate::exports;
 use crate::progress::Bars;
 use crate::table;
 
@@ -40,6 +41,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         }),
         Verb::Nfq(arguments) => nfq(arguments),
         Verb::Reproduce(arguments) => reproduce(arguments),
+        Verb::Export(arguments) => exports::export(arguments),
+        Verb::Verify(arguments) => exports::verify(arguments),
     }
 }
 

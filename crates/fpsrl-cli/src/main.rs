@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod exports;
 mod progress;
 mod table;
 

@@ -11,6 +11,7 @@ pub mod baseline;
 pub mod data;
 pub mod error;
 pub mod explain;
+pub mod export;
 pub mod files;
 pub mod plant;
 pub mod policy;

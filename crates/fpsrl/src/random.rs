@@ -34,6 +34,8 @@ pub enum Purpose {
     PlanStart = 11,
     /// The random factors of a plan's move.
     PlanMove = 12,
+    /// States that exports are tested on.
+    ExportVector = 40,
 }
 
 /// A source of random numbers for one seed and one purpose.
