@@ -117,6 +117,9 @@ pub enum Verb {
     /// Run an exported controller over its test vectors again, with the target's own tool
     #[command(after_help = export::VERIFY_EXAMPLES)]
     Verify(export::VerifyArguments),
+    /// Read rules of another tool, or of an export, as a policy
+    #[command(after_help = export::IMPORT_EXAMPLES)]
+    Import(export::ImportArguments),
 }
 
 /// A whole run, or the rest of one.

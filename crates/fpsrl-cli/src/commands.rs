@@ -43,6 +43,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         Verb::Reproduce(arguments) => reproduce(arguments),
         Verb::Export(arguments) => exports::export(arguments),
         Verb::Verify(arguments) => exports::verify(arguments),
+        Verb::Import(arguments) => exports::import(arguments),
     }
 }
 

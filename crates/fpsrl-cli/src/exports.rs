@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use fpsrl::Error;
 use fpsrl::export::{self, Dialect, Differences, Format, Mathematics, Response, Settings, Source, Target};
+use fpsrl::run::RunDirectory;
 
 use crate::Failure;
-use crate::arguments::export::{ExportArguments, VerifyArguments};
+use crate::arguments::export::{ExportArguments, ImportArguments, VerifyArguments};
 
 /// Exports a controller.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
@@ -29,7 +30,9 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
                 hint: "export the run directory instead, or use --guard off".into(),
             }));
         }
-        notes.push("there is no guard: a policy alone has no data to guard with; export its run directory for one".to_owned());
+        notes.push(
+            "there is no guard: a policy alone has no data to guard with; export its run directory for one".to_owned(),
+        );
     }
     let settings = Settings {
         name: arguments.name.clone(),
@@ -78,7 +81,7 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
 pub fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
     let tool: Option<Vec<String>> =
         arguments.tool.as_ref().map(|tool| tool.split_whitespace().map(str::to_owned).collect());
-    let recheck = export::recheck(&arguments.export, tool.as_deref())?;
+    let recheck = export::recheck(&arguments.export, tool.as_deref(), arguments.states)?;
     let path = &arguments.export;
     let refuse = |problem: String, hint: &str| Error::Malformed {
         path: path.to_owned(),
@@ -89,7 +92,11 @@ pub fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
     };
     let Some(execution) = recheck.execution else {
         let why = recheck.not_executed.unwrap_or_default();
-        return Err(refuse(format!("it cannot be verified: {why}"), missing_tool(recheck.certificate.export.target.format)).into());
+        return Err(refuse(
+            format!("it cannot be verified: {why}"),
+            missing_tool(recheck.certificate.export.target.format),
+        )
+        .into());
     };
     let mut stdout = io::stdout().lock();
     if arguments.json {
@@ -103,11 +110,55 @@ pub fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
     if execution.differences.passed {
         return Ok(());
     }
-    let problem = format!(
-        "it does not do what the policy does: {}",
-        told_differences(&execution.differences, &execution.tool)
-    );
+    let problem =
+        format!("it does not do what the policy does: {}", told_differences(&execution.differences, &execution.tool));
     Err(refuse(problem, if recheck.changed { "it was changed by hand; export again" } else { "do not use it" }).into())
+}
+
+/// Imports rules.
+pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
+    let imported = fpsrl::import::read(&arguments.file)?;
+    let mut policy = imported.policy;
+    let written = match &arguments.into {
+        Some(directory) => {
+            let run = RunDirectory::open(directory)?;
+            policy = run.adopt(&policy)?;
+            run.file("policy.json")
+        }
+        None => {
+            let path = arguments.out.clone().unwrap_or_else(|| arguments.file.with_extension("policy.json"));
+            if !arguments.force && path.exists() {
+                let source = io::Error::new(io::ErrorKind::AlreadyExists, "it is there already; --force replaces it");
+                return Err(Error::Write { path, source }.into());
+            }
+            fpsrl::files::write_json(&path, &policy)?;
+            path
+        }
+    };
+    let mut stdout = io::stdout().lock();
+    if arguments.json {
+        stdout.write_all(fpsrl::files::to_json(&policy)?.as_bytes())?;
+    } else if !arguments.quiet {
+        for (index, sentence) in fpsrl::explain::sentences(&policy).iter().enumerate() {
+            writeln!(stdout, "{}. {sentence}", index + 1)?;
+        }
+        writeln!(stdout, "the policy is in {}", written.display())?;
+        if imported.difference > 0.0 {
+            writeln!(
+                stdout,
+                "note: the file has no tanh; where several rules are active, actions differ by up to {:.1} % of their range",
+                100.0 * imported.difference
+            )?;
+        }
+        if let Some(directory) = &arguments.into {
+            writeln!(
+                stdout,
+                "score it with `fpsrl evaluate {0}`; `fpsrl search {0}` begins with it",
+                directory.display()
+            )?;
+        }
+    }
+    Ok(())
 }
 
 fn missing_tool(format: Format) -> &'static str {
@@ -116,15 +167,17 @@ fn missing_tool(format: Format) -> &'static str {
         Format::Rust => "install rustc, or name it with --tool",
         Format::Python => "install Python 3, or name it with --tool",
         Format::Javascript => "install Node.js, or name it with --tool",
+        Format::Onnx => "install Python 3 with the packages onnxruntime and numpy, or name such a Python with --tool",
+        Format::Fll => "install Python 3 with the packages pyfuzzylite and numpy, or name such a Python with --tool",
+        Format::Fis => "install Octave with its package fuzzy-logic-toolkit, or name it with --tool",
+        Format::Fcl | Format::Json => "export again",
         Format::St => "install Python 3 with the packages blark and numpy, or name such a Python with --tool",
     }
 }
 
 fn told_differences(differences: &Differences, tool: &str) -> String {
-    let mut text = format!(
-        "largest difference {:.1e} over {} states, by {tool}",
-        differences.largest, differences.compared
-    );
+    let mut text =
+        format!("largest difference {:.1e} over {} states, by {tool}", differences.largest, differences.compared);
     if differences.wrong_flags > 0 {
         text += &format!("; the flag is wrong in {} states", differences.wrong_flags);
     }

@@ -13,6 +13,7 @@ pub mod error;
 pub mod explain;
 pub mod export;
 pub mod files;
+pub mod import;
 pub mod plant;
 pub mod policy;
 pub mod problem;

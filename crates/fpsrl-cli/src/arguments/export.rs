@@ -79,7 +79,42 @@ pub struct VerifyArguments {
     /// The tool to use instead of the usual one, with its arguments
     #[arg(long, value_name = "COMMAND")]
     pub tool: Option<String>,
+    /// Run only the first of its states
+    #[arg(long, value_name = "COUNT")]
+    pub states: Option<usize>,
     /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Examples of `import`.
+pub const IMPORT_EXAMPLES: &str = "\
+Reads FLL (fuzzylite), FCL (IEC 61131-7), FIS (MATLAB, Octave) and JSON: Gaussians joined by products, constants as outputs.
+What fpsrl exported comes back exactly.
+
+Examples:
+  fpsrl import expert.fll                      writes expert.policy.json
+  fpsrl import expert.fis --into runs/tank     to be scored (fpsrl evaluate runs/tank) and tuned (fpsrl search runs/tank)";
+
+/// Rules of another tool.
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    /// The file to read; its ending says what it is
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The policy to write [default: FILE with the ending .policy.json]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "into")]
+    pub out: Option<PathBuf>,
+    /// Make it the policy of a run directory, where the next search begins with it
+    #[arg(long, value_name = "DIR")]
+    pub into: Option<PathBuf>,
+    /// Replace a file that is there already
+    #[arg(long)]
+    pub force: bool,
+    /// Print the policy as JSON
     #[arg(long)]
     pub json: bool,
     /// Say nothing but errors

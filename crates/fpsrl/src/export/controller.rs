@@ -150,35 +150,65 @@ impl Controller {
             let name = &action.name;
             for limit in action.limits {
                 if too_large(limit) {
-                    return refuse(format!("{name}.limits"), limit, "an exported number is at most 1e30, or 1e18 in single precision");
+                    return refuse(
+                        format!("{name}.limits"),
+                        limit,
+                        "an exported number is at most 1e30, or 1e18 in single precision",
+                    );
                 }
             }
             if !(*fallback >= action.limits[0] && *fallback <= action.limits[1]) {
                 let rule = format!("the fallback lies within the action's limits, {:?}", action.limits);
-                return Err(Error::setting(format!("fallback.{name}"), fallback, rule, "give --fallback within the limits"));
+                return Err(Error::setting(
+                    format!("fallback.{name}"),
+                    fallback,
+                    rule,
+                    "give --fallback within the limits",
+                ));
             }
             if let Some(rate) = rate
                 && !(*rate > 0.0 && *rate <= largest)
             {
                 let rule = "a rate limit is a number above zero";
-                return Err(Error::setting(format!("rate_limit.{name}"), rate, rule, "say how far the action may move in a step"));
+                return Err(Error::setting(
+                    format!("rate_limit.{name}"),
+                    rate,
+                    rule,
+                    "say how far the action may move in a step",
+                ));
             }
             if too_large(action.alpha) {
-                return refuse(format!("{name}.alpha"), action.alpha, "an exported number is at most 1e30, or 1e18 in single precision");
+                return refuse(
+                    format!("{name}.alpha"),
+                    action.alpha,
+                    "an exported number is at most 1e30, or 1e18 in single precision",
+                );
             }
             for rule in &action.rules {
                 if let Some(value) = rule.centre.iter().chain([&rule.output]).find(|value| too_large(**value)) {
-                    return refuse(format!("{name}.rules"), *value, "an exported number is at most 1e30, or 1e18 in single precision");
+                    return refuse(
+                        format!("{name}.rules"),
+                        *value,
+                        "an exported number is at most 1e30, or 1e18 in single precision",
+                    );
                 }
                 if let Some(width) = rule.width.iter().find(|width| !widths.contains(width)) {
-                    return refuse(format!("{name}.rules.width"), *width, "an exported width is from 1e-30 to 1e30, or from 1e-18 to 1e18 in single precision");
+                    return refuse(
+                        format!("{name}.rules.width"),
+                        *width,
+                        "an exported width is from 1e-30 to 1e30, or from 1e-18 to 1e18 in single precision",
+                    );
                 }
             }
         }
         if let Some(guard) = &self.guard {
             for (state, range) in self.policy.states.iter().zip(&guard.ranges) {
                 if let Some(end) = range.iter().find(|end| too_large(**end)) {
-                    return refuse(format!("guard.{}", state.name), *end, "an exported number is at most 1e30, or 1e18 in single precision");
+                    return refuse(
+                        format!("guard.{}", state.name),
+                        *end,
+                        "an exported number is at most 1e30, or 1e18 in single precision",
+                    );
                 }
             }
         }
@@ -285,7 +315,9 @@ pub(crate) mod tests {
     fn inside_the_data_a_controller_is_its_policy() {
         let state = [0.1, -0.2];
         let expected = small_policy().act(&state)[0];
-        for response in [None, Some(Response::Flag), Some(Response::Clamp), Some(Response::Hold), Some(Response::Fallback)] {
+        for response in
+            [None, Some(Response::Flag), Some(Response::Clamp), Some(Response::Hold), Some(Response::Fallback)]
+        {
             let controller = small(Precision::Double, response, None);
             assert_eq!(acted(&controller, &[state]), [(expected, false)]);
         }

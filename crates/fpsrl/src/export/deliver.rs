@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::certificate::{self, Certificate, Execution, Interface};
 use super::controller::{Controller, Guard, Precision, Response};
 use super::provenance::Provenance;
-use super::vectors::Vectors;
-use super::verify::{Verification, execute};
-use super::{Target, covered_ranges};
+use super::vectors::{OutOfRange, Vectors};
+use super::verify::{Verification, execute, execute_quickly};
+use super::{Format, Target, covered_ranges};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::FuzzyPolicy;
@@ -67,8 +67,7 @@ impl Source {
             let problem = run.problem()?;
             let policy = run.policy(&problem)?;
             let summary = run.file("summary.json");
-            let provenance =
-                Provenance::read(&run.file("policy.json"), summary.exists().then_some(summary.as_path()))?;
+            let provenance = Provenance::read(&run.file("policy.json"), summary.exists().then_some(summary.as_path()))?;
             let ranges = Some(covered_ranges(&run.transitions(&problem)?));
             let rate_limits = vec![None; policy.actions.len()];
             return Ok(Self { name: problem.name, policy, ranges, rate_limits, provenance });
@@ -136,12 +135,20 @@ pub fn deliver(
     let (vectors_file, certificate_file) = beside(path);
     for file in paths.iter().chain([&vectors_file, &certificate_file]) {
         if !force && file.exists() {
-            let source = std::io::Error::new(std::io::ErrorKind::AlreadyExists, "it is there already; --force replaces it");
+            let source =
+                std::io::Error::new(std::io::ErrorKind::AlreadyExists, "it is there already; --force replaces it");
             return Err(Error::write(file, source));
         }
     }
     let interface = Interface::new(controller, target, &generated);
-    let vectors = Vectors::new(controller);
+    let vectors = match target.format {
+        Format::Fll if interface.response == Some(Response::Clamp) => {
+            Vectors::of_rules(controller, OutOfRange::Clamped)
+        }
+        Format::Fll | Format::Fcl => Vectors::of_rules(controller, OutOfRange::Taken),
+        Format::Fis => Vectors::of_rules(controller, OutOfRange::Refused),
+        _ => Vectors::new(controller),
+    };
     let mut prepared = Vec::new();
     for (path, file) in paths.iter().zip(&generated.files) {
         prepared.push(files::prepare(path, |out| out.write_all(&file.content))?);
@@ -150,7 +157,8 @@ pub fn deliver(
     // The certificate is about the files as they stand on the disk.
     prepared.into_iter().try_for_each(files::Prepared::commit)?;
     let tolerance = controller.precision.tolerance();
-    let (execution, not_executed) = outcome(&interface, path, &vectors, tolerance, None)?;
+    let verification = execute_quickly(&interface, path, &vectors)?;
+    let (execution, not_executed) = outcome(verification, &interface, &vectors, tolerance);
     let certificate = Certificate {
         export_sha256: files::sha256(path)?,
         policy_sha256: provenance.policy_sha256.clone(),
@@ -178,31 +186,32 @@ pub struct Recheck {
     pub not_executed: Option<String>,
 }
 
-/// Runs an export again over its test vectors.
-pub fn recheck(path: &Path, tool: Option<&[String]>) -> Result<Recheck> {
+/// Runs an export again over its test vectors, or the first `states` of them.
+pub fn recheck(path: &Path, tool: Option<&[String]>, states: Option<usize>) -> Result<Recheck> {
     let (vectors_file, certificate_file) = beside(path);
     let sha256 = files::sha256(path)?;
     let certificate: Certificate = files::read_json(&certificate_file)?;
     let interface = &certificate.export;
-    let vectors = Vectors::read(&vectors_file, interface.names.states.len(), interface.names.actions.len())?;
-    let (execution, not_executed) = outcome(interface, path, &vectors, certificate.tolerance, tool)?;
+    let mut vectors = Vectors::read(&vectors_file, interface.names.states.len(), interface.names.actions.len())?;
+    vectors.truncate(states.unwrap_or(usize::MAX));
+    let verification = execute(interface, path, &vectors, tool)?;
+    let (execution, not_executed) = outcome(verification, interface, &vectors, certificate.tolerance);
     Ok(Recheck { changed: sha256 != certificate.export_sha256, certificate, execution, not_executed })
 }
 
 fn outcome(
+    verification: Verification,
     interface: &Interface,
-    path: &Path,
     vectors: &Vectors,
     tolerance: f64,
-    tool: Option<&[String]>,
-) -> Result<(Option<Execution>, Option<String>)> {
-    Ok(match execute(interface, path, vectors, tool)? {
+) -> (Option<Execution>, Option<String>) {
+    match verification {
         Verification::Ran { tool, rows } => {
             (Some(Execution { tool, differences: interface.compare(vectors, &rows, tolerance) }), None)
         }
         Verification::Missing { what } => (None, Some(what)),
         Verification::Failed { said } => (None, Some(format!("it failed: {said}"))),
-    })
+    }
 }
 
 /// The names of the test vectors and the certificate of an export.

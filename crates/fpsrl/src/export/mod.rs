@@ -14,21 +14,26 @@ mod deliver;
 mod elementary;
 mod guard;
 mod identifier;
+mod json;
+mod onnx;
+mod protobuf;
 mod provenance;
+pub(crate) mod rule_base;
 mod scripts;
 mod single;
 mod structured_text;
-mod verify;
 mod vectors;
+mod verify;
 mod view;
 
-pub use certificate::{Certificate, Differences, Execution, Interface};
+pub use certificate::{Certificate, Differences, Execution, Interface, Outer};
 pub use controller::{Controller, Guard, Precision, Response};
 pub use deliver::{Delivery, Recheck, Settings, Source, deliver, read_policy, recheck};
 pub use guard::covered_ranges;
+pub use json::ControllerFile;
 pub use provenance::Provenance;
-pub use verify::{Verification, execute};
 pub use vectors::{Kind, Vectors};
+pub use verify::{Verification, execute};
 
 use crate::error::{Error, Result};
 use view::View;
@@ -47,15 +52,30 @@ pub enum Format {
     Javascript,
     /// Rust, `no_std`.
     Rust,
+    /// ONNX.
+    Onnx,
+    /// Rules for fuzzylite.
+    Fll,
+    /// Rules in the fuzzy control language of IEC 61131-7.
+    Fcl,
+    /// Rules for the toolboxes of MATLAB and Octave.
+    Fis,
+    /// Our own JSON.
+    Json,
 }
 
 /// Every format with its name.
-pub const FORMATS: [(&str, Format); 5] = [
+pub const FORMATS: [(&str, Format); 10] = [
     ("c", Format::C),
     ("st", Format::St),
     ("python", Format::Python),
     ("javascript", Format::Javascript),
     ("rust", Format::Rust),
+    ("onnx", Format::Onnx),
+    ("fll", Format::Fll),
+    ("fcl", Format::Fcl),
+    ("fis", Format::Fis),
+    ("json", Format::Json),
 ];
 
 /// Dialects of Structured Text.
@@ -111,7 +131,12 @@ impl Format {
 
     /// Whether it knows numbers of 32 bits.
     pub fn knows_single(self) -> bool {
-        matches!(self, Format::C | Format::St | Format::Rust)
+        matches!(self, Format::C | Format::St | Format::Rust | Format::Onnx)
+    }
+
+    /// Whether it holds the rules alone: neither guard nor limits.
+    pub fn is_rule_base(self) -> bool {
+        matches!(self, Format::Fll | Format::Fcl | Format::Fis)
     }
 }
 
@@ -130,6 +155,11 @@ impl Target {
             (Format::Python, _) => "py",
             (Format::Javascript, _) => "mjs",
             (Format::Rust, _) => "rs",
+            (Format::Onnx, _) => "onnx",
+            (Format::Fll, _) => "fll",
+            (Format::Fcl, _) => "fcl",
+            (Format::Fis, _) => "fis",
+            (Format::Json, _) => "json",
         }
     }
 
@@ -145,6 +175,11 @@ impl Target {
             Format::Python => scripts::python(controller, provenance),
             Format::Javascript => scripts::javascript(controller, provenance, stem),
             Format::Rust => scripts::rust(controller, provenance),
+            Format::Onnx => onnx::generate(controller, provenance),
+            Format::Fll => rule_base::fll(controller, provenance),
+            Format::Fcl => rule_base::fcl(controller, provenance),
+            Format::Fis => rule_base::fis(controller, provenance),
+            Format::Json => json::generate(controller, provenance),
         }
     }
 }

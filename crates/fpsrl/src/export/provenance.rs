@@ -138,12 +138,18 @@ mod tests {
         let plain = lines(r#"{"problem": "p", "seed": 7, "model_return": -42.06, "true_return": -42.0}"#);
         assert!(plain[0].starts_with("policy    sha256 ba7816bf"));
         assert!(plain.contains(&"seed      7".to_owned()), "{plain:?}");
-        assert!(plain.contains(&"promise   return -42.1 on the world model, -42 on the true plant".to_owned()), "{plain:?}");
+        assert!(
+            plain.contains(&"promise   return -42.1 on the world model, -42 on the true plant".to_owned()),
+            "{plain:?}"
+        );
         let promised = lines(
             r#"{"promise": {"return": -40.0, "interval": [-44, -38.5], "holds": false},
                 "verdict": {"word": "careful", "reason": "thin data"}, "model_return": 1}"#,
         );
-        assert!(promised.contains(&"promise   return -40, from -44 to -38.5; it does not hold".to_owned()), "{promised:?}");
+        assert!(
+            promised.contains(&"promise   return -40, from -44 to -38.5; it does not hold".to_owned()),
+            "{promised:?}"
+        );
         assert!(promised.contains(&"verdict   careful: thin data".to_owned()), "{promised:?}");
         assert_eq!(lines("null").len(), 2);
     }

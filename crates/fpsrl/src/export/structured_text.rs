@@ -13,11 +13,16 @@ use super::view::View;
 use super::{Dialect, Generated, GeneratedFile, Names};
 use crate::error::Result;
 
-pub(super) fn generate(controller: &Controller, provenance: Option<&Provenance>, dialect: Dialect) -> Result<Generated> {
+pub(super) fn generate(
+    controller: &Controller,
+    provenance: Option<&Provenance>,
+    dialect: Dialect,
+) -> Result<Generated> {
     let mut view = View::new(controller, provenance, &identifier::STRUCTURED_TEXT, literal);
     // What the block derives from a name must be free as well.
     let derived = ["_seen", "_last", "_start"];
-    let all: Vec<String> = view.states.iter().map(|s| &s.name).chain(view.actions.iter().map(|a| &a.name)).cloned().collect();
+    let all: Vec<String> =
+        view.states.iter().map(|s| &s.name).chain(view.actions.iter().map(|a| &a.name)).cloned().collect();
     let taken = |name: &str| {
         derived.iter().any(|suffix| {
             name.to_ascii_lowercase()
@@ -46,9 +51,8 @@ pub(super) fn generate(controller: &Controller, provenance: Option<&Provenance>,
             "Structured Text of IEC 61131-3, for CODESYS and TwinCAT.",
         ),
         Dialect::Siemens => {
-            let open = |name: &str| {
-                format!("FUNCTION_BLOCK \"{name}\"\n{{ S7_Optimized_Access := 'TRUE' }}\nVERSION : 0.1")
-            };
+            let open =
+                |name: &str| format!("FUNCTION_BLOCK \"{name}\"\n{{ S7_Optimized_Access := 'TRUE' }}\nVERSION : 0.1");
             (
                 if single { "REAL" } else { "LREAL" },
                 open(&block),
@@ -100,7 +104,8 @@ mod tests {
 
     #[test]
     fn literals_have_a_point_and_read_back() {
-        for (value, text) in [(0.1, "0.1"), (-1e30, "-1.0E30"), (1.5e-7, "1.5E-7"), (2.0, "2.0"), (1e-300, "1.0E-300")] {
+        for (value, text) in [(0.1, "0.1"), (-1e30, "-1.0E30"), (1.5e-7, "1.5E-7"), (2.0, "2.0"), (1e-300, "1.0E-300")]
+        {
             assert_eq!(literal(value, Precision::Double), text);
             assert_eq!(text.parse::<f64>().unwrap(), value);
         }
@@ -114,8 +119,7 @@ mod tests {
         policy.states[1].name = "Level_seen".into();
         policy.actions[0].name = "distance_1".into();
         let guard = Some(Guard { response: Response::Clamp, ranges: vec![[0.0, 1.0]; 2] });
-        let controller =
-            Controller::new("tank", policy, Precision::Double, guard, vec![0.0], vec![None]).unwrap();
+        let controller = Controller::new("tank", policy, Precision::Double, guard, vec![0.0], vec![None]).unwrap();
         let generated = generate(&controller, None, Dialect::Codesys).unwrap();
         assert_eq!(generated.names.states, ["level", "Level_seen_value"]);
         assert_eq!(generated.names.actions, ["distance_1_value"]);
@@ -123,7 +127,8 @@ mod tests {
 
     #[test]
     fn scl_marks_its_locals() {
-        let generated = generate(&small(Precision::Single, Some(Response::Hold), None), None, Dialect::Siemens).unwrap();
+        let generated =
+            generate(&small(Precision::Single, Some(Response::Hold), None), None, Dialect::Siemens).unwrap();
         let text = String::from_utf8(generated.files[0].content.clone()).unwrap();
         assert!(text.contains("FUNCTION_BLOCK \"Small\"") && text.contains("#force := #wanted;"), "{text}");
     }

@@ -7,10 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::controller::{Controller, Precision, Response};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::policy::ActionRules;
 use crate::random::{Purpose, Stream};
 
 /// How many states there are.
 pub const COUNT: usize = 11_000;
+
+/// The logarithm of a membership below which plain products of Gaussians lose their digits.
+const LOWEST_LOG: f64 = -600.0;
 
 /// Where a state lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -40,6 +44,17 @@ pub const KINDS: [(Kind, &str, usize); 6] = [
     (Kind::Unusable, "unusable", 1),
 ];
 
+/// What a tool for rules alone does with inputs outside of their ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutOfRange {
+    /// It takes them as they are.
+    Taken,
+    /// It moves them to the nearest end of the range.
+    Clamped,
+    /// It refuses to go on.
+    Refused,
+}
+
 /// States with what the controller does in them, one after another from its beginning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
@@ -56,8 +71,7 @@ pub struct Vectors {
 impl Vectors {
     /// The vectors of a controller; the same for the same controller.
     pub fn new(controller: &Controller) -> Self {
-        let mut vectors =
-            Self { kinds: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() };
+        let mut vectors = Self { kinds: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() };
         let ranges = ranges(controller);
         let mut last = controller.first();
         for index in 0..COUNT {
@@ -69,6 +83,43 @@ impl Vectors {
             vectors.kinds.push(kind);
         }
         vectors
+    }
+
+    /// The vectors of rules alone, as a fuzzy tool runs them: no guard, no memory, and no unusable inputs. Where the tool
+    /// would divide 0 by 0, the action is NaN. `outside` says what the tool does with inputs outside of their ranges.
+    pub fn of_rules(controller: &Controller, outside: OutOfRange) -> Self {
+        let mut vectors = Self { kinds: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() };
+        let ranges = ranges(controller);
+        for index in 0..COUNT {
+            let kind = match kind_of(index) {
+                Kind::Far | Kind::Extreme | Kind::Unusable => Kind::Inside,
+                kind => kind,
+            };
+            let mut state = state(controller, &ranges, kind, index as u32);
+            let within: Vec<f64> =
+                state.iter().zip(&ranges).map(|(value, [low, high])| value.max(*low).min(*high)).collect();
+            if outside == OutOfRange::Refused {
+                state.clone_from(&within);
+            }
+            let seen = if outside == OutOfRange::Clamped { within } else { state.clone() };
+            let act = |action: &ActionRules| {
+                let largest = action.rules.iter().map(|rule| rule.log_membership(&seen)).fold(f64::MIN, f64::max);
+                if largest < LOWEST_LOG { f64::NAN } else { action.act(&seen) }
+            };
+            vectors.actions.push(controller.policy.actions.iter().map(act).collect());
+            vectors.outside.push(false);
+            vectors.states.push(state);
+            vectors.kinds.push(kind);
+        }
+        vectors
+    }
+
+    /// Keeps the first of them.
+    pub fn truncate(&mut self, count: usize) {
+        self.kinds.truncate(count);
+        self.states.truncate(count);
+        self.actions.truncate(count);
+        self.outside.truncate(count);
     }
 
     /// How many there are.
@@ -101,8 +152,7 @@ impl Vectors {
     /// Reads what [`Vectors::prepare`] wrote.
     pub fn read(path: &Path, states: usize, actions: usize) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
-        let mut vectors =
-            Self { kinds: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() };
+        let mut vectors = Self { kinds: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() };
         let refuse = |line: u64, problem: &str| Error::Malformed {
             path: path.to_owned(),
             line: Some(line),
@@ -151,7 +201,8 @@ fn ranges(controller: &Controller) -> Vec<[f64; 2]> {
     (0..controller.policy.states.len())
         .map(|variable| {
             let low = rules().map(|rule| rule.centre[variable] - rule.width[variable]).fold(f64::INFINITY, f64::min);
-            let high = rules().map(|rule| rule.centre[variable] + rule.width[variable]).fold(f64::NEG_INFINITY, f64::max);
+            let high =
+                rules().map(|rule| rule.centre[variable] + rule.width[variable]).fold(f64::NEG_INFINITY, f64::max);
             let largest = controller.precision.largest_input();
             [low.max(-largest), high.min(largest)].map(|end| controller.precision.round(end))
         })
@@ -251,10 +302,15 @@ mod tests {
                     Kind::Edge => assert!(flagged > rows.len() / 5 && flagged < rows.len()),
                     _ => assert_eq!(flagged, rows.len()),
                 }
-                let finite = rows.iter().all(|row| vectors.states[*row].iter().all(|value| value.abs() <= precision.largest_input()));
+                let finite = rows
+                    .iter()
+                    .all(|row| vectors.states[*row].iter().all(|value| value.abs() <= precision.largest_input()));
                 assert_eq!(finite, kind != Kind::Unusable);
             }
-            assert!(vectors.states.iter().flatten().any(|value| *value == ranges[0][1].next_up()) || precision == Precision::Single);
+            assert!(
+                vectors.states.iter().flatten().any(|value| *value == ranges[0][1].next_up())
+                    || precision == Precision::Single
+            );
             assert!(vectors.actions.iter().flatten().all(|action| (-1.0..=2.0).contains(action)));
             assert!(vectors.states.iter().flatten().all(|value| value.is_nan() || precision.round(*value) == *value));
         }

@@ -73,11 +73,17 @@ pub(super) struct TermView {
 }
 
 impl View {
-    pub fn new(controller: &Controller, provenance: Option<&Provenance>, language: &Language, literal: Literal) -> Self {
+    pub fn new(
+        controller: &Controller,
+        provenance: Option<&Provenance>,
+        language: &Language,
+        literal: Literal,
+    ) -> Self {
         let precision = controller.precision;
         let literal = |value: f64| literal(value, precision);
         let policy = &controller.policy;
-        let texts = policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|action| &action.name));
+        let texts =
+            policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|action| &action.name));
         let mut names = language.names(texts.map(String::as_str));
         let action_names = names.split_off(policy.states.len());
         let mut sentences = sentences(policy).into_iter().map(|sentence| ascii(&sentence));
@@ -108,7 +114,8 @@ impl View {
                         Some(_) => format!("covered from {} to {}{}", number(low), number(high), spaced(&state.unit)),
                         None => spaced(&state.unit).trim_start().to_owned(),
                     };
-                    let renamed = if name == state.name { String::new() } else { format!("`{}`, ", ascii(&state.name)) };
+                    let renamed =
+                        if name == state.name { String::new() } else { format!("`{}`, ", ascii(&state.name)) };
                     StateView {
                         text: ascii(&state.name),
                         unit: ascii(&state.unit),
@@ -128,8 +135,10 @@ impl View {
                     let [low, high] = action.limits;
                     let unit = spaced(&action.unit);
                     let rate = controller.rate_limits[index];
-                    let rate_text = rate.map_or_else(String::new, |rate| format!(", moves {}{unit} a step at most", number(rate)));
-                    let renamed = if name == action.name { String::new() } else { format!("`{}`, ", ascii(&action.name)) };
+                    let rate_text =
+                        rate.map_or_else(String::new, |rate| format!(", moves {}{unit} a step at most", number(rate)));
+                    let renamed =
+                        if name == action.name { String::new() } else { format!("`{}`, ", ascii(&action.name)) };
                     ActionView {
                         text: ascii(&action.name),
                         unit: ascii(&action.unit),
@@ -228,7 +237,8 @@ pub(super) fn behaviour(controller: &Controller) -> Vec<String> {
             vec![format!("guard     outside of what the data covered the flag is set, and {then}")]
         }
     };
-    let broken = if controller.holds() { "the last action stays".to_owned() } else { format!("the action is {fallback}") };
+    let broken =
+        if controller.holds() { "the last action stays".to_owned() } else { format!("the action is {fallback}") };
     lines.push(format!(
         "unusable  an input that is NaN, infinite or beyond +-{:e} sets the flag, and {broken}",
         controller.precision.largest_input()
@@ -256,8 +266,14 @@ mod tests {
     fn the_head_says_how_the_controller_behaves() {
         let text = head(&small(Precision::Double, Some(Response::Hold), Some(0.1)), None).join("\n");
         assert!(text.starts_with("small: fuzzy controller, 2 rules, exported by fpsrl "), "{text}");
-        assert!(text.contains("the last action stays") && text.contains("before the first step it is force 0.5 N"), "{text}");
+        assert!(
+            text.contains("the last action stays") && text.contains("before the first step it is force 0.5 N"),
+            "{text}"
+        );
         let text = head(&small(Precision::Single, None, None), None).join("\n");
-        assert!(text.contains("guard     none") && text.contains("beyond +-1e18") && text.contains("force 0.5 N"), "{text}");
+        assert!(
+            text.contains("guard     none") && text.contains("beyond +-1e18") && text.contains("force 0.5 N"),
+            "{text}"
+        );
     }
 }

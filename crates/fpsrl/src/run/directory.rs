@@ -22,13 +22,14 @@ pub(super) const SUMMARY: &str = "summary.json";
 pub(super) const CHECKPOINT: &str = "checkpoint.json";
 pub(super) const CHECKPOINT_ROWS: &str = "checkpoint.csv";
 pub(super) const GROWTH: &str = "growth.json";
+pub(super) const START: &str = "start.json";
 pub(super) const NFQ: &str = "nfq.json";
 pub(super) const NFQ_ROWS: &str = "nfq.csv";
 pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
 
 /// Every file that fpsrl writes into a run directory, the latest first: in this order they are removed, so that an
 /// interruption never leaves a result without what it was made from.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     SUMMARY,
     SEARCH,
     POLICY,
@@ -39,6 +40,7 @@ const FILES: [&str; 12] = [
     NFQ_ROWS,
     NFQ_CHECKPOINT,
     WORLD,
+    START,
     TRANSITIONS,
     PROBLEM,
 ];

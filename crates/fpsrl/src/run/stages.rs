@@ -194,7 +194,13 @@ impl RunDirectory {
         let earlier_seconds = from.as_ref().and_then(|from| from.history.last()).map_or(0.0, |last| last.seconds);
         let space = RuleSpace::new(problem, &transitions);
         let (mut search, mut writer) = match from {
-            None => (Search::new(problem, &space, &world, options), CheckpointWriter::begin(self, problem, options)?),
+            None => {
+                let mut search = Search::new(problem, &space, &world, options);
+                if let Some(position) = self.start(problem, &space)? {
+                    search.begin_at(position);
+                }
+                (search, CheckpointWriter::begin(self, problem, options)?)
+            }
             Some(checkpoint) => {
                 let writer = CheckpointWriter::go_on(self, problem, options, &checkpoint)?;
                 (Search::restore(problem, &space, &world, options, checkpoint.state, checkpoint.history), writer)
