@@ -2,6 +2,7 @@
 
 mod architecture;
 mod bench;
+mod exports;
 mod outside;
 
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ enum Outcome {
 /// A check: its name, and what it does in the project's root.
 type Check = (&'static str, fn(&Path) -> Outcome);
 
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 7] = [
     ("format", |root| cargo(root, &["fmt", "--all", "--check"])),
     ("lints", |root| cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("tests", |root| cargo(root, &["test", "--release", "--workspace"])),
@@ -37,6 +38,7 @@ const CHECKS: [Check; 6] = [
     }),
     ("paths in ARCHITECTURE.md", architecture::paths_exist),
     ("plain readers read a run", outside::plain_readers),
+    ("exports run elsewhere", exports::elsewhere),
 ];
 
 fn main() -> ExitCode {

@@ -157,7 +157,9 @@ pub fn deliver(
     // The certificate is about the files as they stand on the disk.
     prepared.into_iter().try_for_each(files::Prepared::commit)?;
     let tolerance = controller.precision.tolerance();
-    let verification = execute_quickly(&interface, path, &vectors)?;
+    // The files are there by now: what goes wrong from here on belongs into the certificate.
+    let verification = execute_quickly(&interface, path, &vectors)
+        .unwrap_or_else(|error| Verification::Failed { said: error.to_string() });
     let (execution, not_executed) = outcome(verification, &interface, &vectors, tolerance);
     let certificate = Certificate {
         export_sha256: files::sha256(path)?,

@@ -6,6 +6,8 @@ pub(super) struct Language {
     pub reserved: &'static [&'static str],
     /// Whether `Force` and `force` are the same name.
     pub ignores_case: bool,
+    /// Whether capital letters in names are frowned upon.
+    pub lower_case: bool,
 }
 
 /// C, with the words that C++ takes from it: headers are included from both.
@@ -121,6 +123,7 @@ pub(super) const C: Language = Language {
         "far",
     ],
     ignores_case: false,
+    lower_case: false,
 };
 
 /// Structured Text: IEC 61131-3, with the words of CODESYS, TwinCAT and SCL; case does not matter.
@@ -405,6 +408,7 @@ pub(super) const STRUCTURED_TEXT: Language = Language {
         "low",
     ],
     ignores_case: true,
+    lower_case: false,
 };
 
 /// Python: keywords, and the words of the generated class.
@@ -463,6 +467,7 @@ pub(super) const PYTHON: Language = Language {
         "zip",
     ],
     ignores_case: false,
+    lower_case: false,
 };
 
 /// JavaScript: keywords of modules in strict mode, and the words of the generated class.
@@ -536,6 +541,7 @@ pub(super) const JAVASCRIPT: Language = Language {
         "outside",
     ],
     ignores_case: false,
+    lower_case: false,
 };
 
 /// Rust.
@@ -548,6 +554,7 @@ pub(super) const RUST: Language = Language {
         "while", "yield",
     ],
     ignores_case: false,
+    lower_case: true,
 };
 
 /// The languages of fuzzy rules: FLL, FCL and FIS share their words.
@@ -611,6 +618,7 @@ pub(super) const FUZZY: Language = Language {
         "end_function_block",
     ],
     ignores_case: true,
+    lower_case: false,
 };
 
 impl Language {
@@ -621,6 +629,9 @@ impl Language {
             .into_iter()
             .map(|text| {
                 let mut wanted = identifier(text);
+                if self.lower_case {
+                    wanted.make_ascii_lowercase();
+                }
                 if self.reserved.iter().any(|word| self.same(word, &wanted)) {
                     wanted.push_str("_value");
                 }
@@ -776,6 +787,7 @@ mod tests {
     fn keywords_are_avoided_and_collisions_resolved() {
         assert_eq!(C.names(["int", "Int", "int", "int_value"]), ["int_value", "Int", "int_value_2", "int_value_3"]);
         assert_eq!(STRUCTURED_TEXT.names(["REAL", "Force", "force"]), ["REAL_value", "Force", "force_2"]);
+        assert_eq!(RUST.names(["Force", "FORCE", "Self"]), ["force", "force_2", "self_value"]);
         assert_eq!(PYTHON.names(["lambda", "a b", "a-b"]), ["lambda_value", "a_b", "a_b_2"]);
     }
 

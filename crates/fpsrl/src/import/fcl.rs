@@ -3,6 +3,10 @@
 use super::{CONSTANT, GAUSSIANS, Input, Output, RuleBase, Source, fll};
 use crate::error::Result;
 
+/// What ends a section.
+const ENDS: [&str; 6] =
+    ["END_VAR", "END_FUZZIFY", "END_DEFUZZIFY", "END_RULEBLOCK", "END_OPTIONS", "END_FUNCTION_BLOCK"];
+
 /// Reads a rule base: statements that end with a semicolon, in sections.
 pub(super) fn parse(source: &Source) -> Result<RuleBase> {
     let mut base = RuleBase::default();
@@ -34,10 +38,10 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
                     words.drain(..2.min(words.len()));
                     continue;
                 }
-                word if word.starts_with("END_") => 1,
+                word if ENDS.contains(&word) => 1,
                 _ => break,
             };
-            if !upper.starts_with("END_") {
+            if !ENDS.contains(&upper.as_str()) {
                 section.clone_from(&upper);
             }
             words.drain(..taken.min(words.len()));

@@ -14,4 +14,4 @@ for row = 1 : rows (outputs)
   printf ("%.17g ", outputs(row, :));
   printf ("0\n");
 endfor
-fputs (stderr, "fuzzy-logic-toolkit");
+fputs (stderr, "fuzzy-logic-toolkit\n");
