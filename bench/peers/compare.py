@@ -1,6 +1,6 @@
 """The engine beside its peers: first their fitness values must agree, then they are timed in turns.
 
-    python compare.py --engine PROGRAM --out DIRECTORY [--check] [--sizes 10,100] [--rounds 5]
+    python compare.py --engine PROGRAM --out DIRECTORY [--check] [--avx2] [--sizes 10,100] [--rounds 5]
 
 Run by `cargo xtask bench peers`, which builds the engine and sets up the packages.
 """
@@ -28,6 +28,12 @@ TOLERANCE = 1e-3
 POLICIES = {10: 32, 100: 16, 1_000: 2, 10_000: 1}
 SWARM = (100, 100)
 SHORT = "short arctangent"
+# What keeps JAX, NumPy and its products on AVX2. Names that a version does not know are ignored.
+AVX2_ONLY = {
+    "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+    "OPENBLAS_CORETYPE": "Haswell",
+}
 
 
 class Contender:
@@ -67,7 +73,12 @@ class Entry:
         self.name, self.contender, self.formulations = name, contender, formulations
 
 
-def start(engine: str, cores: list[int]) -> list[Entry]:
+def serve(engine: str, cores: list[int], avx2: bool) -> Contender:
+    """The engine, waiting for requests."""
+    return Contender("the engine", [engine, "serve", str(len(cores)), *(["avx2"] if avx2 else [])], cores)
+
+
+def start(engine: str, cores: list[int], avx2: bool) -> list[Entry]:
     """All contenders that compute a fitness, on the given cores."""
     count = str(len(cores))
     here = Path(__file__).parent
@@ -78,7 +89,7 @@ def start(engine: str, cores: list[int]) -> list[Entry]:
     jax, numpy = worker("jax"), worker("numpy")
     ways = jax.ask(task="describe")["formulations"]
     return [
-        Entry("engine", Contender("the engine", [engine, "serve", count], cores), [""]),
+        Entry("engine", serve(engine, cores, avx2), [""]),
         Entry("JAX", jax, [way for way in ways if SHORT not in way]),
         Entry("JAX, short arctangent", jax, [way for way in ways if SHORT in way]),
         Entry("NumPy", numpy, numpy.ask(task="describe")["formulations"]),
@@ -157,12 +168,12 @@ def rates(times: list[float], steps: int) -> dict:
     return {"median": statistics.median(speeds), "slowest": min(speeds), "fastest": max(speeds)}
 
 
-def measure_swarm(engine: str, directory: Path, cores: list[int], rounds: int) -> dict:
+def measure_swarm(engine: str, directory: Path, cores: list[int], rounds: int, avx2: bool) -> dict:
     """Seconds for one iteration of a swarm: pyswarms over NumPy rollouts, and the engine, in turns."""
     path = write_case(engine, directory, *SWARM)
     here = Path(__file__).parent
     count = str(len(cores))
-    ours = Contender("the engine", [engine, "serve", count], cores)
+    ours = serve(engine, cores, avx2)
     theirs = Contender("pyswarms", [sys.executable, str(here / "worker.py"), "pyswarms", count], cores)
     ways = theirs.ask(task="describe")["formulations"]
     times: dict[str, list[float]] = {"engine": [], **{f"pyswarms, {way}": [] for way in ways}}
@@ -208,14 +219,17 @@ def main() -> None:
     parser.add_argument("--sizes", default="10,100,1000,10000", help="numbers of start states")
     parser.add_argument("--rounds", type=int, default=5, help="how often each contender has its turn")
     parser.add_argument("--swarm-rounds", type=int, default=3, help="the same for swarms; 0 leaves them out")
+    parser.add_argument("--avx2", action="store_true", help="nobody uses more than AVX2, whatever the machine has")
     options = parser.parse_args()
+    if options.avx2:
+        os.environ.update(AVX2_ONLY)
     options.engine = str(Path(options.engine).resolve())
     every = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
         tempfile.tempdir = temporary
         if options.check:
-            check(options.engine, directory, every[-1:])
+            check(options.engine, directory, every[-1:], options.avx2)
             return
         if options.out is None:
             parser.error("--out is missing")
@@ -223,7 +237,7 @@ def main() -> None:
         # A busy machine shows in the all-core figures and, through the caches, a little in the others.
         results: dict = {"rounds": rounds, "load": os.getloadavg()[0], "sizes": [], "swarm": {}}
         for cores in [every[-1:], every] if len(every) > 1 else [every]:
-            entries = start(options.engine, cores)
+            entries = start(options.engine, cores, options.avx2)
             for size in map(int, options.sizes.split(",")):
                 # As many policies for each core, so that nobody waits for the last one.
                 wanted = POLICIES.get(size, 1)
@@ -236,16 +250,16 @@ def main() -> None:
                 report.write(results, options.out)
             close(entries)
             if options.swarm_rounds > 0:
-                times = measure_swarm(options.engine, directory, cores, options.swarm_rounds)
+                times = measure_swarm(options.engine, directory, cores, options.swarm_rounds, options.avx2)
                 results["swarm"][len(cores)] = times
                 print(report.swarm_lines(len(cores), times), flush=True)
     report.write(results, options.out)
     print(f"\nwritten: {options.out / 'peers.md'}, peers.json, peers.svg, peers.png")
 
 
-def check(engine: str, directory: Path, cores: list[int]) -> None:
+def check(engine: str, directory: Path, cores: list[int], avx2: bool) -> None:
     """The agreement alone, on a small case."""
-    entries = start(engine, cores)
+    entries = start(engine, cores, avx2)
     values = compare_values(write_case(engine, directory, 7, 3), entries)
     close(entries)
     for name, ways in values.items():

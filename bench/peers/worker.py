@@ -20,10 +20,11 @@ THREADS = int(sys.argv[2])
 # products of a rollout are too small for threads within one of them.
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", JAX_PLATFORMS="cpu")
 if THREADS == 1:
-    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    FLAGS = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 else:
     # One device a core: policies can be spread over them, which is more than the compiler does by itself.
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={THREADS}"
+    FLAGS = f"--xla_force_host_platform_device_count={THREADS}"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}".strip()
 
 import numpy as np  # noqa: E402
 

@@ -3,6 +3,7 @@
 use fpsrl::data::scaling::Scale;
 use fpsrl::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 use fpsrl::random::{Purpose, Stream};
+use fpsrl::simd::{Mode, Numerics};
 use fpsrl::world::model::{VariableModel, WorldModel};
 use fpsrl::world::network::{Layer, Network};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,12 @@ const STATES: [&str; 4] = ["theta", "theta_dot", "rho", "rho_dot"];
 
 /// How far from zero the centres of rules lie at most.
 const REACH: [f64; 4] = [3.0, 10.0, 5.0, 8.0];
+
+/// AVX2, whatever else the machine has: figures of one instruction set are comparable.
+pub fn avx2() -> Result<Numerics, Box<dyn std::error::Error>> {
+    let avx2 = Numerics::every(Mode::Fast).into_iter().find(|numerics| numerics.name() == "AVX2+FMA");
+    avx2.ok_or_else(|| "this machine has no AVX2\nhint: leave `avx2` out, or run this elsewhere".into())
+}
 
 /// A fitness to compute: what this engine and its peers are given, word for word the same.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,6 +71,7 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
         generalisation_error: 0.0,
         depths: Vec::new(),
         network: network(index as u32, inputs.len(), layers, neurons, (index < 4).then_some(index)),
+        instead: None,
     };
     WorldModel {
         format: 1,

@@ -9,11 +9,11 @@ use crate::{Outcome, cargo_path, run};
 
 /// What `cargo xtask bench` can do.
 pub const USAGE: &str = "\
-usage: cargo xtask bench peers [--check] [--sizes N,N,...] [--rounds N] [--swarm-rounds N]
+usage: cargo xtask bench peers [--check] [--avx2] [--sizes N,N,...] [--rounds N] [--swarm-rounds N]
        cargo xtask bench kernels [--update]
 
   peers      this engine beside JAX, NumPy and pyswarms: same fitness, in turns; writes bench/results
-             (--check: only that all compute the same values)
+             (--check: only that all compute the same values; --avx2: nobody uses more than AVX2)
   kernels    instructions of the kernels under callgrind, compared with bench/kernels.json
              (--update: stores the counts)";
 

@@ -4,6 +4,7 @@ mod architecture;
 mod bench;
 mod exports;
 mod outside;
+mod scikit_learn;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -26,7 +27,7 @@ enum Outcome {
 /// A check: its name, and what it does in the project's root.
 type Check = (&'static str, fn(&Path) -> Outcome);
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     ("format", |root| cargo(root, &["fmt", "--all", "--check"])),
     ("lints", |root| cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("tests", |root| cargo(root, &["test", "--release", "--workspace"])),
@@ -39,6 +40,7 @@ const CHECKS: [Check; 7] = [
     ("paths in ARCHITECTURE.md", architecture::paths_exist),
     ("plain readers read a run", outside::plain_readers),
     ("exports run elsewhere", exports::elsewhere),
+    ("worlds and scikit-learn", scikit_learn::agrees),
 ];
 
 fn main() -> ExitCode {

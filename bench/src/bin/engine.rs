@@ -1,7 +1,7 @@
 //! This engine as one of the contenders of `cargo xtask bench peers`.
 //!
 //! `engine case START_STATES POLICIES` prints a case, which all contenders read.
-//! `engine serve THREADS` answers a request a line on standard input with a line on standard output, until its input
+//! `engine serve THREADS [avx2]` answers a request a line on standard input with a line on standard output, until its input
 //! ends: `{"case": FILE, "task": "fitness"}` or `{"case": FILE, "task": "swarm"}`. The other contenders speak the
 //! same way (`bench/peers/worker.py`). Only the computation is timed, never reading or start-up.
 
@@ -18,7 +18,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: engine case START_STATES POLICIES | engine serve THREADS";
+const USAGE: &str = "usage: engine case START_STATES POLICIES | engine serve THREADS [avx2]";
 
 #[derive(Deserialize)]
 struct Request {
@@ -51,7 +51,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["case", starts, policies] => print_case(starts, policies),
-        ["serve", threads] => serve(threads),
+        ["serve", threads] => serve(threads, Numerics::detect(Mode::Fast)),
+        ["serve", threads, "avx2"] => fpsrl_bench::avx2().and_then(|numerics| serve(threads, numerics)),
         _ => Err(USAGE.into()),
     };
     match result {
@@ -71,20 +72,19 @@ fn print_case(starts: &str, policies: &str) -> Result<()> {
     Ok(())
 }
 
-fn serve(threads: &str) -> Result<()> {
+fn serve(threads: &str, numerics: Numerics) -> Result<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.parse()?).build()?;
     for line in std::io::stdin().lines() {
         let request: Request = serde_json::from_str(&line?)?;
         let case: Case = serde_json::from_str(&std::fs::read_to_string(&request.case)?)?;
-        let answer = answer(&case, request.task, &pool)?;
+        let answer = answer(&case, request.task, numerics, &pool)?;
         println!("{}", serde_json::to_string(&answer)?);
         std::io::stdout().flush()?;
     }
     Ok(())
 }
 
-fn answer(case: &Case, task: Task, pool: &ThreadPool) -> Result<Answer> {
-    let numerics = Numerics::detect(Mode::Fast);
+fn answer(case: &Case, task: Task, numerics: Numerics, pool: &ThreadPool) -> Result<Answer> {
     let world = NetworkWorld::new(&case.world)?;
     let starts = StartStates::from_rows(&case.starts);
     let fitness = FitnessFunction::new(&world, &starts, case.steps, case.discount, numerics);

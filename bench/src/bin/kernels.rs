@@ -9,10 +9,10 @@
 use fearless_simd::{Simd, SimdBase};
 use fpsrl::policy::{FuzzyKernel, Policy};
 use fpsrl::rollout::{FitnessFunction, Lanes, StartStates};
+use fpsrl::simd::Fused;
 use fpsrl::simd::functions::{atan, exp, exp2_at_most_one, tanh};
-use fpsrl::simd::{Fused, Mode, Numerics};
 use fpsrl::world::{NetworkWorld, World};
-use fpsrl_bench::{swing_up_policy, swing_up_starts, swing_up_world};
+use fpsrl_bench::{avx2, swing_up_policy, swing_up_starts, swing_up_world};
 use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 
@@ -48,15 +48,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// AVX2, whatever else the machine has: the counts of one instruction set are comparable.
-fn numerics() -> Result<Numerics> {
-    let avx2 = Numerics::every(Mode::Fast).into_iter().find(|numerics| numerics.name() == "AVX2+FMA");
-    avx2.ok_or_else(|| "this machine has no AVX2\nhint: counts are kept for AVX2 only; run this elsewhere".into())
-}
-
 /// Runs a kernel `repeats` times over [`LANES`] lanes.
 fn run(kernel: &str, repeats: usize) -> Result<()> {
-    let numerics = numerics()?;
+    let numerics = avx2()?;
     match kernel {
         "atan" | "exp" | "exp2" | "tanh" => {
             let input: Vec<f32> = (0..LANES).map(|lane| lane as f32 / 16.0 - 8.0).collect();
@@ -133,7 +127,7 @@ struct Row {
 }
 
 fn compare(file: &str, update: bool) -> Result<()> {
-    numerics()?;
+    avx2()?;
     let rows = measure()?;
     let stored: BTreeMap<String, f64> = match std::fs::read_to_string(file) {
         Ok(text) => serde_json::from_str(&text)?,

@@ -84,8 +84,20 @@ Examples:
   fpsrl evaluate runs/mountain-car-seed1 --ceiling";
 
 /// What a run that goes on has already.
-const SETTINGS: [&str; 10] =
-    ["problem", "seed", "samples", "rules", "particles", "iterations", "start_states", "patience", "out", "force"];
+const SETTINGS: [&str; 12] = [
+    "problem",
+    "seed",
+    "samples",
+    "world",
+    "rules",
+    "particles",
+    "iterations",
+    "start_states",
+    "patience",
+    "caution",
+    "out",
+    "force",
+];
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -174,6 +186,9 @@ pub struct ReproduceArguments {
     /// Iterations of NFQ; 0 leaves it out
     #[arg(long, value_name = "COUNT")]
     pub nfq_iterations: Option<usize>,
+    /// Logs that are drawn anew for runs with the command's own defaults; 0 leaves them out
+    #[arg(long, value_name = "COUNT")]
+    pub trusted: Option<usize>,
     /// Use the paper's plain world: absorbing states are not learned apart from what moves
     #[arg(long)]
     pub plain: bool,
@@ -226,6 +241,9 @@ pub struct New {
     /// Transitions to generate
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<usize>,
+    /// What the world model is made of: mlp, ensemble, gp, forest, or auto
+    #[arg(long, value_name = "KIND")]
+    pub world: Option<String>,
     #[command(flatten)]
     pub swarm: Swarm,
     /// The run directory to make [default: runs/NAME-seedSEED]
@@ -277,6 +295,9 @@ pub struct Swarm {
     /// End the search after so many iterations without improvement
     #[arg(long, value_name = "COUNT")]
     pub patience: Option<usize>,
+    /// How far to stay where the data is: 0 trusts the model, 1 does not leave the log's ranges [default: 0.5]
+    #[arg(long, value_name = "0...1")]
+    pub caution: Option<f64>,
     /// As fast as this machine can, or the same bits on every machine
     #[arg(long, value_name = "MODE", value_parser = ["fast", "reproducible"])]
     pub numerics: Option<String>,
@@ -325,6 +346,7 @@ impl ReproduceArguments {
             start_states: self.start_states.unwrap_or(default.start_states),
             nfq_iterations: self.nfq_iterations.unwrap_or(default.nfq_iterations),
             plain: self.plain,
+            trusted: self.trusted.unwrap_or(default.trusted),
             ..default
         })
     }
@@ -353,6 +375,7 @@ impl Swarm {
         if let Some(patience) = self.patience {
             written.search.patience = Some(OrWord::Value(patience));
         }
+        written.search.caution = self.caution.or(written.search.caution);
         if self.numerics.is_some() {
             written.search.numerics.clone_from(&self.numerics);
         }
@@ -364,6 +387,7 @@ impl New {
     pub fn apply(&self, written: &mut WrittenProblem) {
         written.seed = self.seed.or(written.seed);
         written.data.samples = self.samples.or(written.data.samples);
+        written.world.kind = self.world.clone().or(written.world.kind.take());
         self.swarm.apply(written);
     }
 }

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use fpsrl::explain;
 use fpsrl::run::{NfqResult, RunDirectory, Summary};
+use fpsrl::search::Promise;
+use fpsrl::world::quality::OpenLoop;
 
 /// A run's figures and rules, as far as they are known.
 pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
@@ -53,6 +55,17 @@ fn figures(summary: &Summary) -> String {
                 _ => writeln!(text, "  {name:<28} {error:>9.2e}"),
             };
         }
+    }
+    if let Some(verdict) = &summary.verdict {
+        let _ = writeln!(text, "\nVerdict: {}", verdict.word.to_string().to_uppercase());
+        let _ = writeln!(text, "  {}", verdict.reason);
+        for OpenLoop { steps, error } in &verdict.open_loop {
+            let name = format!("{} steps ahead, unseen", grouped(*steps as u64));
+            let _ = writeln!(text, "  {name:<28} {error:>9.2e}");
+        }
+    }
+    if let Some(promise) = &summary.promise {
+        text.push_str(&promised(summary, promise));
     }
     if summary.model_return.is_some() || summary.search_return.is_some() {
         let _ = writeln!(text, "\nReturn");
@@ -106,6 +119,38 @@ fn figures(summary: &Summary) -> String {
     }
     if summary.seconds.0.len() > 1 {
         let _ = writeln!(text, "  {:<28} {total:>7.1} s", "total");
+    }
+    text
+}
+
+/// What the policy promises, beside what the judge and the plant say. Writing to a string cannot fail.
+fn promised(summary: &Summary, promise: &Promise) -> String {
+    let mut text = String::from("\nPromise");
+    text.push_str(match promise.holds {
+        Some(false) => {
+            ": DOES NOT HOLD\n  a judge that has seen other episodes expects less than the search was promised\n"
+        }
+        _ => "\n",
+    });
+    let mut line = |name: &str, value: f64, note: &str| {
+        let line = format!("  {name:<28} {value:>9.2}  {note}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    };
+    let interval = |[low, high]: [f64; 2]| format!("{low:.2} to {high:.2}");
+    let members = match summary.members {
+        Some(members) if members > 1 => format!("{}, over {members} members", interval(promise.interval)),
+        _ => interval(promise.interval),
+    };
+    line("by the members", promise.mean, &members);
+    match (promise.rescored, promise.judge_interval) {
+        (Some(rescored), Some(judge)) => line("by the judge", rescored, &interval(judge)),
+        _ => {
+            let _ = writeln!(text, "  no judge: the log is too short, or none was asked for");
+        }
+    }
+    let _ = writeln!(text, "  {:<28} {:>7.1} %", "steps outside the log's ranges", 100.0 * promise.outside);
+    if promise.rejected > 0 {
+        let _ = writeln!(text, "  {} better candidates did not keep theirs", promise.rejected);
     }
     text
 }

@@ -125,7 +125,8 @@ fn growth_that_is_killed_finds_the_same() {
 fn a_reproduction_puts_our_figures_beside_the_papers_and_goes_on_where_it_stopped() {
     let directory = tempfile::tempdir().unwrap();
     let small = ["reproduce", "mountain-car", "--sizes", "1000", "--particles", "4", "--iterations", "2"];
-    let small = [&small[..], &["--start-states", "5", "--nfq-iterations", "1", "--out", "table"]].concat();
+    let small =
+        [&small[..], &["--start-states", "5", "--nfq-iterations", "1", "--trusted", "0", "--out", "table"]].concat();
     let text = succeed(directory.path(), &[&small[..], &["--runs", "1"]].concat());
     assert!(text.contains("4.67e-5") && text.contains("-41.98") && text.contains("-43.23"), "{text}");
     let first = json(&directory.path().join("table/results.json"));

@@ -35,7 +35,19 @@ pub enum Purpose {
     /// The random factors of a plan's move.
     PlanMove = 12,
     /// States that exports are tested on.
-    ExportVector = 40,
+    ExportVector = 60,
+    /// Which rows a member of an ensemble is learned from.
+    Draw = 20,
+    /// Which episodes belong together: those of the judge, those that a member leaves out.
+    Fold = 21,
+    /// Start states that promises are made from.
+    JudgeStart = 23,
+    /// The seeds of an ensemble's members.
+    Member = 22,
+    /// Which rows a tree of a forest sees, and which inputs a split may divide.
+    Forest = 40,
+    /// Which rows a Gaussian process learns its covariance from, and which become its centres.
+    Process = 41,
 }
 
 /// A source of random numbers for one seed and one purpose.

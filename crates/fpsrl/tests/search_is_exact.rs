@@ -3,7 +3,7 @@
 use fpsrl::data::generate::generate;
 use fpsrl::plant::PlantWorld;
 use fpsrl::policy::RuleSpace;
-use fpsrl::problem::Problem;
+use fpsrl::problem::{OutlookKind, Problem};
 use fpsrl::progress::Silent;
 use fpsrl::search::{Search, SearchOptions, SearchRecord, SearchState};
 use fpsrl::simd::{Mode, Numerics};
@@ -79,6 +79,40 @@ fn pruning_changes_nothing_but_the_price() {
 }
 
 #[test]
+fn pruning_in_several_worlds_changes_nothing_but_the_price() {
+    for name in BENCHMARKS {
+        let mut case = case(name);
+        // Worlds of 33 start states are not dealt out evenly to two of them, nor to three.
+        let worlds: Vec<&dyn World> = vec![&case.learned, &case.plant, &case.learned];
+        for outlook in [OutlookKind::Spread, OutlookKind::Worst] {
+            case.problem.search.outlook = outlook;
+            let run = |prune| {
+                let options = SearchOptions::of(&case.problem, prune);
+                let mut search = Search::in_worlds(&case.problem, &case.space, worlds.clone(), options);
+                search.run(&Silent, |_| Ok(())).unwrap();
+                (found(&search, false), search.history().last().unwrap().model_steps)
+            };
+            let ((full, all_steps), (pruned, fewer_steps)) = (run(false), run(true));
+            assert_eq!(full, pruned, "{name}");
+            assert!(fewer_steps < all_steps, "{name}: pruning saved nothing");
+        }
+    }
+}
+
+#[test]
+fn several_worlds_cost_no_more_rollouts_than_one() {
+    let case = case("cart-pole-swing-up");
+    let steps = |worlds: Vec<&dyn World>| {
+        let mut search = Search::in_worlds(&case.problem, &case.space, worlds, SearchOptions::of(&case.problem, false));
+        search.step();
+        search.history()[0].model_steps
+    };
+    assert_eq!(steps(vec![&case.plant]), steps(vec![&case.plant; 5]));
+    // More worlds than start states: those without one do not count.
+    assert_eq!(steps(vec![&case.plant]), steps(vec![&case.plant; 40]));
+}
+
+#[test]
 fn the_number_of_threads_does_not_show() {
     let case = case("cart-pole-balancing");
     let with_threads = |threads: usize| {
@@ -109,7 +143,7 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
         let state: SearchState = serde_json::from_str(&text).unwrap();
         let options = SearchOptions::of(&case.problem, true);
         let mut second =
-            Search::restore(&case.problem, &case.space, &case.learned, options, state, first.history().to_vec());
+            Search::restore(&case.problem, &case.space, vec![&case.learned], options, state, first.history().to_vec());
         second.run(&Silent, |_| Ok(())).unwrap();
         assert_eq!(found(&whole, true), found(&second, true), "interrupted after {interrupted_after}");
     }

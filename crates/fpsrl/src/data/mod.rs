@@ -3,6 +3,7 @@
 pub mod absorbing;
 pub mod csv;
 pub mod generate;
+pub mod mirror;
 pub mod scaling;
 pub mod split;
 

@@ -1,5 +1,6 @@
 //! Which rows train, which choose, and which judge: 80 %, 10 % and 10 % (section 5.3 of the paper).
 
+use super::Transitions;
 use crate::error::{Error, Result};
 use crate::random::{Purpose, Stream};
 
@@ -47,6 +48,41 @@ impl Split {
         split.generalisation.sort_unstable();
         Ok(split)
     }
+}
+
+/// Puts whole episodes into `count` groups of nearly equal numbers of rows at random; of each row, its group.
+///
+/// A log with fewer than two episodes a group is cut into stretches of rows instead.
+///
+/// ```
+/// use fpsrl::data::{Transitions, split::groups};
+/// let log = Transitions { episode: vec![1, 1, 2, 2, 3, 3, 4, 4], rewards: vec![0.0; 8], ..Transitions::default() };
+/// let groups = groups(&log, 2, 7);
+/// assert_eq!(groups.iter().filter(|group| **group == 0).count(), 4);
+/// assert!(groups.chunks(2).all(|episode| episode[0] == episode[1]));
+/// ```
+pub fn groups(transitions: &Transitions, count: usize, seed: u64) -> Vec<usize> {
+    let rows = transitions.len();
+    let mut stretches: Vec<std::ops::Range<usize>> = Vec::new();
+    for row in 0..rows {
+        match stretches.last_mut() {
+            Some(stretch) if transitions.episode[row] == transitions.episode[stretch.start] => stretch.end = row + 1,
+            _ => stretches.push(row..row + 1),
+        }
+    }
+    if stretches.len() < 2 * count {
+        let pieces = 4 * count;
+        stretches = (0..pieces).map(|piece| rows * piece / pieces..rows * (piece + 1) / pieces).collect();
+    }
+    let mut group = vec![0; rows];
+    let mut sizes = vec![0; count];
+    for index in Stream::new(seed, Purpose::Fold).permutation(stretches.len(), 0) {
+        let stretch = stretches[index].clone();
+        let smallest = (0..count).min_by_key(|&group| sizes[group]).unwrap_or(0);
+        sizes[smallest] += stretch.len();
+        group[stretch].fill(smallest);
+    }
+    group
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 
 use super::{
-    ActionVariable, DataSettings, EvaluationSettings, PolicySettings, Problem, SearchSettings, StateVariable,
-    WorldSettings,
+    ActionVariable, DataSettings, EvaluationSettings, OutlookKind, PolicySettings, Problem, SearchSettings,
+    StateVariable, WorldKind, WorldSettings,
 };
 use crate::plant::PlantKind;
 use crate::simd::Mode;
@@ -25,6 +25,10 @@ pub(super) fn general() -> Problem {
         actions: Vec::new(),
         data: DataSettings { samples: 10_000, episode_length: 100 },
         world: WorldSettings {
+            kind: WorldKind::Auto,
+            members: WorldKind::Auto.default_members(),
+            judge: 0.2,
+            mirror: false,
             layers: Depth::Auto,
             neurons: 10,
             trainer: Trainer::LevenbergMarquardt,
@@ -50,8 +54,11 @@ pub(super) fn general() -> Problem {
             cognitive: 1.49618,
             social: 1.49618,
             velocity_limit: 0.1,
-            start_states: 100,
+            start_states: 200,
             patience: Some(200),
+            caution: 0.5,
+            outlook: OutlookKind::Spread,
+            outside_limit: None,
             numerics: Mode::Fast,
         },
         evaluation: EvaluationSettings { start_states: 1_000 },
@@ -101,7 +108,7 @@ pub(super) fn problem(kind: PlantKind) -> Problem {
                 actions: vec![force(30.0)],
                 data: DataSettings { episode_length: 500, ..general.data },
                 policy: PolicySettings { rules: 4, mirrored: true, ..general.policy },
-                search: SearchSettings { particles: 300, iterations: 300, start_states: 40, ..general.search },
+                search: SearchSettings { particles: 300, iterations: 300, start_states: 60, ..general.search },
                 ..general
             }
         }

@@ -7,8 +7,8 @@ use super::expression::{Expression, FUNCTIONS, Kind};
 use super::words::{OrAuto, OrWord};
 use super::written::{WrittenAction, WrittenState};
 use super::{
-    ActionVariable, DataSettings, EvaluationSettings, FORMAT, PolicySettings, Problem, SearchSettings, StateVariable,
-    WorldSettings, WrittenProblem, benchmarks,
+    ActionVariable, DataSettings, EvaluationSettings, FORMAT, OutlookKind, PolicySettings, Problem, SearchSettings,
+    StateVariable, WorldKind, WorldSettings, WrittenProblem, benchmarks,
 };
 use crate::error::{Error, Result};
 use crate::plant::PlantKind;
@@ -27,6 +27,18 @@ const RESERVED: [&str; 4] = ["episode", "step", "reward", "terminated"];
 
 /// The numeric modes by name.
 pub(super) const MODES: [(&str, Mode); 2] = [("fast", Mode::Fast), ("reproducible", Mode::Reproducible)];
+
+/// What worlds are made of, by name.
+pub(super) const KINDS: [(&str, WorldKind); 5] = [
+    ("auto", WorldKind::Auto),
+    ("mlp", WorldKind::Mlp),
+    ("ensemble", WorldKind::Ensemble),
+    ("gp", WorldKind::GaussianProcess),
+    ("forest", WorldKind::Forest),
+];
+
+/// The outlooks by name.
+pub(super) const OUTLOOKS: [(&str, OutlookKind); 2] = [("spread", OutlookKind::Spread), ("worst", OutlookKind::Worst)];
 
 /// The trainers by name.
 pub(super) const TRAINERS: [(&str, Trainer); 3] =
@@ -58,6 +70,7 @@ impl WrittenProblem {
             Some(OrAuto::Count(count)) => (false, usize::try_from(count).unwrap_or(usize::MAX)),
         };
         let trainer = by_name("trainer", &TRAINERS, self.world.trainer, defaults.world.trainer)?;
+        let kind = by_name("world", &KINDS, self.world.kind, defaults.world.kind)?;
         let states = states(self.states, plant, defaults.states)?;
         let actions = actions(self.actions, plant, defaults.actions)?;
         let names = {
@@ -79,6 +92,10 @@ impl WrittenProblem {
                 episode_length: self.data.episode_length.unwrap_or(defaults.data.episode_length),
             },
             world: WorldSettings {
+                kind,
+                members: self.world.members.unwrap_or(kind.default_members()),
+                judge: self.world.judge.unwrap_or(defaults.world.judge),
+                mirror: self.world.mirror.unwrap_or(mirrored),
                 trainer,
                 layers: match self.world.layers {
                     None => defaults.world.layers,
@@ -114,6 +131,9 @@ impl WrittenProblem {
                 start_states: self.search.start_states.unwrap_or(defaults.search.start_states),
                 patience: self.search.patience.map_or(defaults.search.patience, OrWord::value),
                 numerics: by_name("numeric mode", &MODES, self.search.numerics, defaults.search.numerics)?,
+                caution: self.search.caution.unwrap_or(defaults.search.caution),
+                outlook: by_name("outlook", &OUTLOOKS, self.search.outlook, defaults.search.outlook)?,
+                outside_limit: self.search.outside_limit.map_or(defaults.search.outside_limit, OrWord::value),
             },
             evaluation: EvaluationSettings {
                 start_states: self.evaluation.start_states.unwrap_or(defaults.evaluation.start_states),
@@ -121,6 +141,14 @@ impl WrittenProblem {
         };
         problem.check()?;
         Ok(problem)
+    }
+}
+
+/// Holds a number between two others.
+fn share(key: &str, value: f64, low: f64, high: f64, hint: &str) -> Result<()> {
+    match (low..=high).contains(&value) {
+        true => Ok(()),
+        false => Err(Error::setting(key, value, format!("it is a number from {low} to {high}"), hint)),
     }
 }
 
@@ -256,8 +284,14 @@ impl Problem {
         within("world.neurons", self.world.neurons as u64, 1, 256, "a hidden layer has 1 to 256 neurons")?;
         within("world.epochs", self.world.epochs as u64, 1, 1_000_000, "training has 1 to 1,000,000 epochs")?;
         within("world.restarts", self.world.restarts as u64, 1, 1_000, "1 to 1,000 networks are tried")?;
+        within("world.members", self.world.members as u64, 1, 100, "an ensemble has 1 to 100 members")?;
+        share("world.judge", self.world.judge, 0.0, 0.5, "0.2 is the default; 0 does without a judge")?;
         self.check_policy()?;
         let search = &self.search;
+        share("search.caution", search.caution, 0.0, 1.0, "0 trusts the model, 1 stays where the data is")?;
+        if let Some(limit) = search.outside_limit {
+            share("search.outside_limit", limit, 0.0, 1.0, "write a share of the steps, or \"none\"")?;
+        }
         let particles = search.particles as u64;
         if particles < 2 {
             return Err(Error::setting("search.particles", particles, "a swarm needs at least 2 particles", whole));

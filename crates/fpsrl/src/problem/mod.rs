@@ -95,9 +95,51 @@ pub struct DataSettings {
     pub episode_length: usize,
 }
 
+/// What a world model is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorldKind {
+    /// One network for each variable, as in the paper.
+    Mlp,
+    /// Several networks for each variable, each from its own draw of the rows.
+    Ensemble,
+    /// A Gaussian process for each variable.
+    GaussianProcess,
+    /// A forest of regression trees for each variable.
+    Forest,
+    /// For each variable whichever of these has the least validation error, in several members.
+    Auto,
+}
+
+impl WorldKind {
+    /// Members of an ensemble of this kind, where the user does not say.
+    pub fn default_members(self) -> usize {
+        match self {
+            WorldKind::Mlp | WorldKind::GaussianProcess | WorldKind::Forest => 1,
+            WorldKind::Ensemble | WorldKind::Auto => 5,
+        }
+    }
+}
+
+/// How the members of an ensemble become one fitness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutlookKind {
+    /// Their mean less a part of their spread; caution says which.
+    Spread,
+    /// The worst of them.
+    Worst,
+}
+
 /// How the world model is trained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorldSettings {
+    /// What it is made of.
+    pub kind: WorldKind,
+    /// Members of the ensemble, each learned from its own draw of the rows.
+    pub members: usize,
+    /// The share of the log's episodes that the search never sees, for the world that judges its policies; 0 is none.
+    pub judge: f64,
+    /// Whether each row is also learned from as its mirror image.
+    pub mirror: bool,
     /// One, two or three hidden layers, or the best of the three for each variable.
     pub layers: Depth,
     /// Neurons in a hidden layer.
@@ -154,6 +196,12 @@ pub struct SearchSettings {
     pub start_states: usize,
     /// Iterations without an improvement after which the search ends; none goes on to the end.
     pub patience: Option<usize>,
+    /// From 0, trust the model, to 1, stay where the data is.
+    pub caution: f64,
+    /// How the members of an ensemble become one fitness.
+    pub outlook: OutlookKind,
+    /// The largest share of steps outside the log's ranges that a policy may take; none is no limit.
+    pub outside_limit: Option<f64>,
     /// As fast as the machine can, or the same bits on every machine.
     pub numerics: Mode,
 }

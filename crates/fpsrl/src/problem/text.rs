@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::check::{MODES, TRAINERS};
+use super::check::{KINDS, MODES, OUTLOOKS, TRAINERS};
 use super::{Expression, FORMAT, Problem};
 use crate::world::training::Depth;
 
@@ -59,6 +59,12 @@ impl Problem {
         file.key("episode_length", self.data.episode_length, "steps of an episode");
 
         file.section("[world]");
+        let kind = KINDS.iter().find(|(_, kind)| *kind == self.world.kind);
+        let known = KINDS.map(|(name, _)| quoted(name)).join(", ");
+        file.key("kind", quoted(kind.map_or("", |(name, _)| name)), &format!("one of {known}"));
+        file.key("members", self.world.members, "of the ensemble, each learned from its own draw of the rows");
+        file.key("judge", number(self.world.judge), "share of the episodes kept from the search, for its judge");
+        file.key("mirror", self.world.mirror, "learn from each row's mirror image too, for symmetric plants");
         let layers = match self.world.layers {
             Depth::Auto => "\"auto\"".to_owned(),
             Depth::Layers(count) => count.to_string(),
@@ -96,12 +102,19 @@ impl Problem {
         file.key("cognitive", number(search.cognitive), "c1, the pull of a particle's own best");
         file.key("social", number(search.social), "c2, the pull of its neighbourhood's best");
         file.key("velocity_limit", number(search.velocity_limit), "as a fraction of each parameter's range");
-        file.key("start_states", search.start_states, "that a policy is scored from");
+        file.key("start_states", search.start_states, "that a policy is scored from, dealt out to the members");
         let patience = search.patience.map_or("\"none\"".into(), |patience| patience.to_string());
         file.key("patience", patience, "iterations without improvement that end the search, or \"none\"");
         let numerics = MODES.iter().find(|(_, mode)| *mode == search.numerics);
         let known = "\"fast\", or \"reproducible\" for the same bits on every machine";
         file.key("numerics", quoted(numerics.map_or("", |(name, _)| name)), known);
+
+        file.key("caution", number(search.caution), "0 trusts the model, 1 stays where the data is");
+        let outlook = OUTLOOKS.iter().find(|(_, outlook)| *outlook == search.outlook);
+        let known = "of the members: \"spread\", the mean less a part of their spread, or \"worst\"";
+        file.key("outlook", quoted(outlook.map_or("", |(name, _)| name)), known);
+        let limit = search.outside_limit.map_or("\"none\"".into(), number);
+        file.key("outside_limit", limit, "share of steps outside the log's ranges that a policy may take, or \"none\"");
 
         file.section("[evaluation]");
         file.key("start_states", self.evaluation.start_states, "that the policy is tested from, never seen before");
@@ -208,6 +221,13 @@ mod tests {
             problem.data.episode_length = length;
             problem.world.layers = if layers == 0 { Depth::Auto } else { Depth::Layers(layers) };
             problem.world.trainer = [Trainer::LevenbergMarquardt, Trainer::VarioEta, Trainer::Adam][trainer];
+            problem.world.kind = super::KINDS[rules % 5].1;
+            problem.world.members = 1 + rules;
+            problem.world.judge = limit / 2.0;
+            problem.world.mirror = rules % 3 == 0;
+            problem.search.caution = limit;
+            problem.search.outlook = super::OUTLOOKS[rules % 2].1;
+            problem.search.outside_limit = (rules % 3 == 1).then_some(limit);
             problem.policy.grow = rules % 4 == 0;
             problem.world.absorbing = rules % 2 == 0;
             problem.policy.rules = if problem.policy.grow { 1 } else { rules };

@@ -116,6 +116,14 @@ pub struct WrittenData {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenWorld {
+    /// "mlp", "ensemble", "gp", "forest" or "auto".
+    pub kind: Option<String>,
+    /// Members of the ensemble.
+    pub members: Option<usize>,
+    /// The share of episodes for the judge.
+    pub judge: Option<f64>,
+    /// Whether rows are learned from as their mirror images too.
+    pub mirror: Option<bool>,
     /// Hidden layers, or "auto".
     pub layers: Option<OrAuto>,
     /// Neurons in a hidden layer.
@@ -174,6 +182,12 @@ pub struct WrittenSearch {
     pub patience: Option<OrWord<usize>>,
     /// "fast" or "reproducible".
     pub numerics: Option<String>,
+    /// From 0 to 1.
+    pub caution: Option<f64>,
+    /// "spread" or "worst".
+    pub outlook: Option<String>,
+    /// The largest share of steps outside, or "none".
+    pub outside_limit: Option<OrWord<f64>>,
 }
 
 /// `[evaluation]` as written.

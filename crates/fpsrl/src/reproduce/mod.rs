@@ -1,7 +1,8 @@
 //! The paper's tables, reproduced: batches of three sizes, networks of three depths, FPSRL and NFQ from several seeds.
 //!
 //! A reproduction is a directory. For each batch size it holds `samples-N/data`, a run directory with the log and the world
-//! model, and `samples-N/seed-S` for each training: run directories of their own that share that log and world. What is
+//! model, and `samples-N/seed-S` for each training: run directories of their own that share that log and world. Beside them
+//! `samples-N/trusted-S` is a run with the defaults of the command, on a log of its own. What is
 //! there already is not done again, and an interrupted search goes on from its checkpoint; so the work can end at any moment
 //! and be taken up with the same command. `results.json` and `results.md` hold the tables as far as they are known.
 
@@ -16,10 +17,11 @@ use crate::baseline::nfq::NfqSettings;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::plant::PlantKind;
-use crate::problem::Problem;
+use crate::problem::{Problem, WorldKind};
 use crate::progress::Progress;
 use crate::run::{self, Ceiling, RunDirectory};
 use crate::search::SearchOptions;
+use crate::world::quality::Word;
 use crate::world::training::Depth;
 
 /// How much is reproduced.
@@ -60,6 +62,9 @@ pub struct Settings {
     pub data_seed: u64,
     /// Whether the world is the paper's: absorbing states are not learned apart from what moves.
     pub plain: bool,
+    /// Logs that are drawn anew for runs with the defaults of the command, from seed 1 on; 0 leaves them out.
+    #[serde(default)]
+    pub trusted: usize,
 }
 
 /// A reproduction as far as it is known.
@@ -86,6 +91,28 @@ pub struct Cell {
     pub nfq: Vec<Training>,
     /// Plans of PSO-P beside the first training's policy.
     pub ceiling: Option<Ceiling>,
+    /// Runs with the defaults of the command, each on a log of its own.
+    #[serde(default)]
+    pub trusted: Vec<TrustedRun>,
+}
+
+/// A run with the defaults of the command on a log of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrustedRun {
+    /// Its seed.
+    pub seed: u64,
+    /// What the policy promised, and where the true return was said to lie.
+    pub promise: f64,
+    /// Where the true return was said to lie.
+    pub interval: [f64; 2],
+    /// The policy's mean return on the true plant.
+    pub true_return: f64,
+    /// Whether it lies there.
+    pub kept: bool,
+    /// What was said of the world model beforehand.
+    pub verdict: Word,
+    /// Seconds that the whole run took.
+    pub seconds: f64,
 }
 
 /// Generalisation errors of one quantity.
@@ -177,6 +204,7 @@ impl Settings {
             nfq_epochs: 300,
             data_seed: 1,
             plain: false,
+            trusted: 10,
         };
         Ok(match scale {
             Scale::Paper => common,
@@ -187,6 +215,7 @@ impl Settings {
                 start_states: default.start_states,
                 restarts: 1,
                 nfq_iterations: 30,
+                trusted: 3,
                 ..common
             },
         })
@@ -214,6 +243,12 @@ impl Settings {
         problem.world.restarts = self.restarts;
         problem.world.layers = Depth::Auto;
         problem.world.absorbing = !self.plain;
+        // The paper's method: one network for each variable, trusted throughout.
+        problem.world.kind = WorldKind::Mlp;
+        problem.world.members = 1;
+        problem.world.judge = 0.0;
+        problem.world.mirror = false;
+        problem.search.caution = 0.0;
         problem.search.particles = self.particles;
         problem.search.iterations = self.iterations;
         problem.search.start_states = self.start_states;
@@ -233,6 +268,7 @@ impl Settings {
         let comparable = |settings: &Self| Self {
             samples: Vec::new(),
             runs: 0,
+            trusted: 0,
             nfq_iterations: 0,
             nfq_epochs: 0,
             ..settings.clone()
@@ -289,8 +325,16 @@ impl Reproduction {
             fpsrl: Vec::new(),
             nfq: Vec::new(),
             ceiling: None,
+            trusted: Vec::new(),
         });
         self.write(path)?;
+        for seed in 1..=settings.trusted as u64 {
+            announce(format_args!("trusted FPSRL, log {seed} of {}", settings.trusted));
+            let run = self.trusted(samples, seed, &folder.join(format!("trusted-{seed}")), progress)?;
+            let cell = self.cells.last_mut().ok_or(Error::Internal("a cell was lost"))?;
+            cell.trusted.extend(run);
+            self.write(path)?;
+        }
         for seed in 1..=settings.runs as u64 {
             let problem = settings.problem(samples, seed)?;
             let run = data.sibling(&problem, &folder.join(format!("seed-{seed}")))?;
@@ -334,6 +378,35 @@ impl Reproduction {
             self.write(path)?;
         }
         Ok(())
+    }
+
+    /// A run with the defaults of the command on a log of its own; what is there already is not done again.
+    fn trusted(&self, samples: usize, seed: u64, path: &Path, progress: &dyn Progress) -> Result<Option<TrustedRun>> {
+        let mut problem = Problem::benchmark(&self.settings.benchmark)?;
+        problem.seed = seed;
+        problem.data.samples = samples;
+        let run = match RunDirectory::open(path) {
+            Ok(run) => run,
+            Err(_) => run::generate(&problem, path, true, progress)?,
+        };
+        let mut summary = run.summary()?;
+        if summary.true_return.is_none() {
+            summary = run.resume(SearchOptions::of(&problem, true), progress)?;
+        }
+        let (Some(true_return), Some(promise), Some(verdict)) =
+            (summary.true_return, &summary.promise, &summary.verdict)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(TrustedRun {
+            seed,
+            promise: promise.mean,
+            interval: promise.interval,
+            true_return,
+            kept: summary.promise_kept == Some(true),
+            verdict: verdict.word,
+            seconds: summary.seconds.0.iter().map(|(_, seconds)| seconds).sum(),
+        }))
     }
 
     fn write(&self, path: &Path) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Cell, Figures, Reproduction, Scale, Settings, VariableErrors};
+use crate::world::quality::Word;
 
 /// A row of the policies' table: its name, and the figure that it shows.
 type Row = (&'static str, fn(&Figures) -> f64);
@@ -60,8 +61,49 @@ impl Reproduction {
         text
     }
 
-    fn tables(&self) -> [Table; 2] {
-        [self.errors(), self.policies()]
+    fn tables(&self) -> Vec<Table> {
+        let trusted = self.cells.iter().any(|cell| !cell.trusted.is_empty()).then(|| self.trusted_runs());
+        [self.errors(), self.policies()].into_iter().chain(trusted).collect()
+    }
+
+    /// Runs with the command's defaults, each on a log of its own.
+    fn trusted_runs(&self) -> Table {
+        let header =
+            ["samples", "logs", "mean", "worst", "std", "paper: FPSRL", "paper: NFQ", "promise kept", "verdicts"];
+        let mut rows = vec![header.map(str::to_owned).to_vec()];
+        for cell in self.cells.iter().filter(|cell| !cell.trusted.is_empty()) {
+            let count = cell.trusted.len() as f64;
+            let returns = || cell.trusted.iter().map(|run| run.true_return);
+            let mean = returns().sum::<f64>() / count;
+            let deviation =
+                (returns().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0)).sqrt();
+            let theirs = |of: fn(&super::paper::PaperCell) -> [f64; 3]| {
+                self.paper(cell.samples).map_or(f64::NAN, |paper| of(paper)[1])
+            };
+            let (fpsrl, nfq) = (theirs(|paper| paper.fpsrl), theirs(|paper| paper.nfq));
+            let plain = |value: f64| if value.is_nan() { "-".to_owned() } else { format!("{value:.2}") };
+            let star = |value: f64, others: &[f64]| {
+                let best = others.iter().all(|other| other.is_nan() || value >= *other);
+                format!("{}{}", plain(value), if best { "*" } else { "" })
+            };
+            let word = |word: Word| cell.trusted.iter().filter(|run| run.verdict == word).count();
+            let words = [Word::Go, Word::Careful, Word::NoGo].map(|kind| (kind, word(kind)));
+            let words = words.iter().filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));
+            rows.push(vec![
+                grouped(cell.samples),
+                cell.trusted.len().to_string(),
+                star(mean, &[fpsrl, nfq]),
+                plain(returns().fold(f64::INFINITY, f64::min)),
+                plain(deviation),
+                star(fpsrl, &[mean, nfq]),
+                star(nfq, &[mean, fpsrl]),
+                format!("{} of {}", cell.trusted.iter().filter(|run| run.kept).count(), cell.trusted.len()),
+                words.collect::<Vec<_>>().join(", "),
+            ]);
+        }
+        let note =
+            "Each log is drawn anew and goes through `fpsrl run` with its defaults; the paper's figures are its means.";
+        Table { title: "Trusted FPSRL: returns on the true plant".into(), rows, notes: vec![note.into()] }
     }
 
     fn errors(&self) -> Table {
@@ -207,6 +249,7 @@ mod tests {
                 fpsrl: vec![training(1, -42.0, -42.5), training(2, -41.0, -41.5)],
                 nfq: vec![],
                 ceiling: None,
+                trusted: Vec::new(),
             }],
         }
     }
@@ -222,6 +265,25 @@ mod tests {
         assert!(markdown.contains("| 1,000 | selected | **-41.50** | -41.98 | - | -43.23 |"), "{markdown}");
         assert!(markdown.contains("| 1,000 | std | 0.71 | 0.01 | - | 1.33 |"), "{markdown}");
         assert!(markdown.contains("less than the paper's scale (quick): 2 trainings of FPSRL"), "{markdown}");
+    }
+
+    #[test]
+    fn runs_on_fresh_logs_show_their_worst_and_whether_promises_were_kept() {
+        let run = |seed, true_return: f64, kept| super::super::TrustedRun {
+            seed,
+            promise: -42.0,
+            interval: [-43.0, -41.0],
+            true_return,
+            kept,
+            verdict: if kept { Word::Go } else { Word::Careful },
+            seconds: 60.0,
+        };
+        let mut example = example();
+        assert!(!example.markdown().contains("Trusted"));
+        example.cells[0].trusted = vec![run(1, -41.0, true), run(2, -42.0, true), run(3, -43.6, false)];
+        let markdown = example.markdown();
+        let row = "| 1,000 | 3 | -42.20 | -43.60 | 1.31 | **-41.99** | -44.87 | 2 of 3 | 2 go, 1 careful |";
+        assert!(markdown.contains(row), "{markdown}");
     }
 
     #[test]

@@ -11,6 +11,11 @@
 //!
 //! Lanes do not depend on each other, and their returns are added up in one fixed order at the end: so a value
 //! is the same to the last bit whatever was pruned or parked on the way.
+//!
+//! A fitness may be asked of several worlds at once, the members of an ensemble. The start states are dealt out to them,
+//! so that several worlds cost no more than one, and all roll together, so that the bound falls as fast. [`Outlook`]
+//! says how the mean returns in the worlds become one number. It is never above their mean (or, for the worst, above any
+//! of them), and that is what the bound uses.
 
 use super::{Lanes, StartStates};
 use crate::policy::Policy;
@@ -32,6 +37,39 @@ const BATCH: usize = 16;
 /// More than all roundings of a return together can amount to, relative to the sums involved.
 const ROUNDING: f64 = 1e-9;
 
+/// How the mean returns in several worlds become one fitness.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outlook {
+    /// Their mean, less so many of their standard deviations; 0 is the plain mean.
+    MeanLessSpread(f64),
+    /// The worst of them.
+    Worst,
+}
+
+impl Outlook {
+    /// One number for the mean returns in several worlds.
+    ///
+    /// ```
+    /// use fpsrl::rollout::Outlook;
+    /// assert_eq!(Outlook::MeanLessSpread(1.0).of(&[-1.0, -3.0]), -3.0);
+    /// assert_eq!(Outlook::Worst.of(&[-1.0, -5.0]), -5.0);
+    /// ```
+    pub fn of(&self, returns: &[f64]) -> f64 {
+        match self {
+            Outlook::Worst => returns.iter().copied().fold(f64::INFINITY, f64::min),
+            Outlook::MeanLessSpread(spreads) => {
+                let count = returns.len() as f64;
+                let mean = returns.iter().sum::<f64>() / count;
+                if *spreads == 0.0 || returns.len() == 1 {
+                    return mean;
+                }
+                let variance = returns.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+                mean - spreads * variance.sqrt()
+            }
+        }
+    }
+}
+
 /// The result of scoring one policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fitness {
@@ -41,9 +79,12 @@ pub struct Fitness {
     pub model_steps: u64,
 }
 
-/// Scores policies on a world from fixed start states.
+/// Scores policies on one world or several from fixed start states.
 pub struct FitnessFunction<'a> {
-    world: &'a dyn World,
+    worlds: Vec<&'a dyn World>,
+    outlook: Outlook,
+    /// No reward in any of the worlds is larger.
+    largest_reward: f64,
     numerics: Numerics,
     starts: Vec<Vec<f32>>,
     count: usize,
@@ -58,14 +99,29 @@ pub struct FitnessFunction<'a> {
 /// What a thread needs to score policies: allocated once, used for many.
 #[derive(Debug)]
 pub struct Workspace {
+    /// What rolls in each world.
+    rolling: Vec<Rolling>,
+    /// The return of each start state.
+    returns: Vec<f64>,
+    /// The mean return in each world.
+    means: Vec<f64>,
+}
+
+/// Lanes that roll in one world.
+#[derive(Debug)]
+struct Rolling {
     lanes: Lanes,
     /// How far each lane has come, in the order of the lanes.
     rollouts: Vec<Rollout>,
     parked: Vec<Rollout>,
     /// The states of parked lanes, one after another.
     parked_states: Vec<f32>,
-    /// The return of each start state.
-    returns: Vec<f64>,
+    /// The first parked lane that has not gone on yet.
+    next_parked: usize,
+    /// What lanes that are through have earned.
+    settled: Sum,
+    /// Start states of this world that have not begun yet.
+    waiting: usize,
 }
 
 /// How far a lane has come.
@@ -89,13 +145,33 @@ impl Workspace {
 impl<'a> FitnessFunction<'a> {
     /// The fitness from `starts` over `horizon` steps with discount γ.
     pub fn new(world: &'a dyn World, starts: &StartStates, horizon: usize, discount: f64, numerics: Numerics) -> Self {
+        Self::of_several(vec![world], Outlook::MeanLessSpread(0.0), starts, horizon, discount, numerics)
+    }
+
+    /// The fitness in several worlds, which have the same variables: the first start states are for the first world, and
+    /// so on. Worlds for which there is no start state do not count.
+    ///
+    /// # Panics
+    /// If there is no world.
+    pub fn of_several(
+        mut worlds: Vec<&'a dyn World>,
+        outlook: Outlook,
+        starts: &StartStates,
+        horizon: usize,
+        discount: f64,
+        numerics: Numerics,
+    ) -> Self {
+        assert!(!worlds.is_empty(), "a fitness needs a world");
+        worlds.truncate(starts.len().max(1));
         let discounts: Vec<f64> = (0..horizon).map(|step| discount.powi(step as i32)).collect();
         let mut tails = vec![0.0; horizon + 1];
         for step in (0..horizon).rev() {
             tails[step] = tails[step + 1] + discounts[step];
         }
         Self {
-            world,
+            largest_reward: worlds.iter().map(|world| world.largest_reward()).fold(f64::NEG_INFINITY, f64::max),
+            worlds,
+            outlook,
             numerics,
             starts: (0..starts.state_count())
                 .map(|variable| starts.column(variable).iter().map(|&value| value as f32).collect())
@@ -110,14 +186,26 @@ impl<'a> FitnessFunction<'a> {
     /// Room for one thread.
     pub fn workspace(&self) -> Workspace {
         let block = self.count.min(BLOCK);
-        let states = self.world.state_count();
-        Workspace {
-            lanes: Lanes::new(states, self.world.action_count(), block),
+        let rolling = |world: &&dyn World| Rolling {
+            lanes: Lanes::new(world.state_count(), world.action_count(), block),
             rollouts: Vec::with_capacity(block),
             parked: Vec::with_capacity(block),
-            parked_states: Vec::with_capacity(block * states),
+            parked_states: Vec::with_capacity(block * world.state_count()),
+            next_parked: 0,
+            settled: Sum::default(),
+            waiting: 0,
+        };
+        Workspace {
+            rolling: self.worlds.iter().map(rolling).collect(),
             returns: vec![0.0; self.count],
+            means: vec![0.0; self.worlds.len()],
         }
+    }
+
+    /// The start states of a world.
+    fn share(&self, world: usize) -> std::ops::Range<usize> {
+        let worlds = self.worlds.len();
+        self.count * world / worlds..self.count * (world + 1) / worlds
     }
 
     /// Number of start states.
@@ -147,122 +235,176 @@ impl<'a> FitnessFunction<'a> {
     /// The value is the same to the last bit whatever is to be beaten. A policy that does not exceed `to_beat` may
     /// still be scored in full.
     pub fn fitness(&self, policy: &dyn Policy, to_beat: f64, workspace: &mut Workspace) -> Fitness {
-        let best_return = self.world.largest_reward() * self.tails[0];
-        let goal = to_beat * self.count as f64;
-        let mut finished = Sum::default();
+        for (world, rolling) in workspace.rolling.iter_mut().enumerate() {
+            rolling.settled = Sum::default();
+            rolling.waiting = self.share(world).len();
+        }
         let mut model_steps = 0;
-        for (block, origins) in self.order.chunks(BLOCK).enumerate() {
-            let untouched = self.count - block * BLOCK - origins.len();
-            let mut others = finished;
-            others.add(untouched as f64 * best_return);
-            if !self.roll(policy, origins, others, goal, workspace, &mut model_steps) {
+        for origins in self.order.chunks(BLOCK) {
+            if !self.roll(policy, origins, to_beat, workspace, &mut model_steps) {
                 return Fitness { value: None, model_steps };
             }
-            origins.iter().for_each(|&origin| finished.add(workspace.returns[origin]));
         }
         // Always added up in the order of the start states, so that the order of rolling does not show.
-        let sum: f64 = workspace.returns.iter().sum();
-        Fitness { value: Some(sum / self.count as f64), model_steps }
+        for (world, mean) in workspace.means.iter_mut().enumerate() {
+            let share = self.share(world);
+            let count = share.len() as f64;
+            *mean = workspace.returns[share].iter().sum::<f64>() / count;
+        }
+        Fitness { value: Some(self.outlook.of(&workspace.means)), model_steps }
     }
 
-    /// Rolls a block of start states out; false if together with `others` they cannot exceed `goal`.
+    /// Whether all that may still come does not exceed what is to be beaten.
+    fn is_hopeless(&self, rolling: &[Rolling], to_beat: f64) -> bool {
+        let at_most = |(world, rolling): (usize, &Rolling)| {
+            rolling.at_best(self.largest_reward, &self.tails).at_most() / self.share(world).len() as f64
+        };
+        let mut bounds = rolling.iter().enumerate().map(at_most);
+        match self.outlook {
+            Outlook::Worst => bounds.any(|bound| bound <= to_beat),
+            Outlook::MeanLessSpread(_) => {
+                let mut sum = Sum::default();
+                bounds.for_each(|bound| sum.add(bound));
+                sum.at_most() <= to_beat * rolling.len() as f64
+            }
+        }
+    }
+
+    /// Rolls a block of start states out; false if `to_beat` can no longer be exceeded.
     fn roll(
         &self,
         policy: &dyn Policy,
         origins: &[usize],
-        others: Sum,
-        goal: f64,
+        to_beat: f64,
         workspace: &mut Workspace,
         model_steps: &mut u64,
     ) -> bool {
-        let Workspace { lanes, rollouts, parked, parked_states, returns } = workspace;
-        let horizon = self.discounts.len();
-        let largest = self.world.largest_reward();
-        // What a rollout comes to if it earns the maximum from now on.
-        let at_best = |rollout: &Rollout| rollout.sum + largest * self.tails[rollout.step];
-        lanes.set_live(origins.len());
-        for (variable, column) in self.starts.iter().enumerate() {
-            for (to, &from) in lanes.state_mut(variable).iter_mut().zip(origins) {
-                *to = column[from];
-            }
+        let Workspace { rolling, returns, .. } = workspace;
+        for (world, rolling) in rolling.iter_mut().enumerate() {
+            let share = self.share(world);
+            rolling.begin(&self.starts, origins.iter().copied().filter(|origin| share.contains(origin)));
         }
-        rollouts.clear();
-        rollouts.extend(origins.iter().map(|&origin| Rollout { origin, step: 0, sum: 0.0 }));
-        parked.clear();
-        parked_states.clear();
-        let mut settled = others;
-        let mut parked_sum = Sum::default();
-        let mut next_parked = 0;
+        let prunable = to_beat > f64::NEG_INFINITY;
         // Lanes are parked only where something can be pruned, and not before a lane has been seen to lose.
-        let mut parking = goal > f64::NEG_INFINITY;
+        let mut parking = prunable;
         let mut most_lost = 0.0f64;
         let mut round = 0usize;
-        while lanes.live() > 0 {
-            policy.act(lanes, self.numerics);
-            self.world.advance(lanes, self.numerics);
-            *model_steps += lanes.live() as u64;
-            let mut last = false;
-            for (rollout, &reward) in rollouts.iter_mut().zip(lanes.rewards()) {
-                rollout.sum += self.discounts[rollout.step] * f64::from(reward);
-                rollout.step += 1;
-                last |= rollout.step == horizon;
-            }
-            if parking {
-                let least = lanes.rewards().iter().copied().fold(f32::INFINITY, f32::min);
-                most_lost = most_lost.max(largest - f64::from(least));
-            }
-            let park_from =
-                if parking && most_lost > 0.0 { (largest - PARKING * most_lost) as f32 } else { f32::INFINITY };
-            // In most rounds no lane leaves, which is quickly seen without looking at each of them.
-            let leaving = last
-                || lanes.absorbed().iter().fold(false, |any, &absorbed| any | (absorbed != 0.0))
-                || lanes.rewards().iter().fold(false, |any, &reward| any | (reward >= park_from));
-            // Backwards, so that the lane that takes a leaving one's place has been looked at already.
-            for lane in (0..if leaving { lanes.live() } else { 0 }).rev() {
-                let rollout = rollouts[lane];
-                let reward = lanes.rewards()[lane];
-                if rollout.step == horizon || lanes.absorbed()[lane] != 0.0 {
-                    // At the horizon the tail is 0.
-                    let value = rollout.sum + self.tails[rollout.step] * f64::from(lanes.later_rewards()[lane]);
-                    returns[rollout.origin] = value;
-                    settled.add(value);
-                } else if reward >= park_from {
-                    parked_sum.add(at_best(&rollout));
-                    parked.push(rollout);
-                    parked_states.extend((0..self.starts.len()).map(|variable| lanes.state(variable)[lane]));
-                } else {
+        loop {
+            for (rolling, world) in rolling.iter_mut().zip(&self.worlds) {
+                if rolling.lanes.live() == 0 {
                     continue;
                 }
-                lanes.retire(lane);
-                rollouts.swap_remove(lane);
+                policy.act(&mut rolling.lanes, self.numerics);
+                world.advance(&mut rolling.lanes, self.numerics);
+                *model_steps += rolling.lanes.live() as u64;
+                let last = rolling.earn(&self.discounts);
+                if parking {
+                    most_lost = most_lost.max(self.largest_reward - rolling.least_reward());
+                }
+                let park_from = match parking && most_lost > 0.0 {
+                    true => (self.largest_reward - PARKING * most_lost) as f32,
+                    false => f32::INFINITY,
+                };
+                rolling.part(last, park_from, &self.tails, returns);
             }
             round += 1;
-            let may_give_up = goal > f64::NEG_INFINITY && round.is_multiple_of(ROUNDS_BETWEEN_CHECKS);
-            if may_give_up || lanes.live() == 0 {
-                let mut best = settled;
-                best.join(parked_sum);
-                rollouts.iter().for_each(|rollout| best.add(at_best(rollout)));
-                if best.at_most() <= goal {
-                    return false;
-                }
+            let all_rest = rolling.iter().all(|rolling| rolling.lanes.live() == 0);
+            let may_give_up = prunable && round.is_multiple_of(ROUNDS_BETWEEN_CHECKS);
+            if (may_give_up || all_rest) && self.is_hopeless(rolling, to_beat) {
+                return false;
             }
-            if lanes.live() == 0 && next_parked < parked.len() {
+            if all_rest {
                 parking = false;
-                let variables = self.starts.len();
-                let batch = next_parked..parked.len().min(next_parked + BATCH);
-                lanes.set_live(batch.len());
-                for (lane, index) in batch.clone().enumerate() {
-                    for variable in 0..variables {
-                        lanes.state_mut(variable)[lane] = parked_states[index * variables + variable];
-                    }
-                }
-                rollouts.extend_from_slice(&parked[batch.clone()]);
-                next_parked = batch.end;
-                parked_sum = Sum::default();
-                parked[next_parked..].iter().for_each(|rollout| parked_sum.add(at_best(rollout)));
+                let Some(next) = rolling.iter_mut().find(|rolling| rolling.next_parked < rolling.parked.len()) else {
+                    return true;
+                };
+                next.go_on(self.starts.len());
             }
         }
-        true
+    }
+}
+
+impl Rolling {
+    /// Puts start states on the lanes.
+    fn begin(&mut self, starts: &[Vec<f32>], origins: impl Iterator<Item = usize>) {
+        self.rollouts.clear();
+        self.rollouts.extend(origins.map(|origin| Rollout { origin, step: 0, sum: 0.0 }));
+        self.lanes.set_live(self.rollouts.len());
+        for (variable, column) in starts.iter().enumerate() {
+            for (to, from) in self.lanes.state_mut(variable).iter_mut().zip(&self.rollouts) {
+                *to = column[from.origin];
+            }
+        }
+        self.waiting -= self.rollouts.len();
+        self.parked.clear();
+        self.parked_states.clear();
+        self.next_parked = 0;
+    }
+
+    /// Adds the rewards of the last step up; true if a lane has come to its end.
+    fn earn(&mut self, discounts: &[f64]) -> bool {
+        let mut last = false;
+        for (rollout, &reward) in self.rollouts.iter_mut().zip(self.lanes.rewards()) {
+            rollout.sum += discounts[rollout.step] * f64::from(reward);
+            rollout.step += 1;
+            last |= rollout.step == discounts.len();
+        }
+        last
+    }
+
+    fn least_reward(&self) -> f64 {
+        f64::from(self.lanes.rewards().iter().copied().fold(f32::INFINITY, f32::min))
+    }
+
+    /// Takes the lanes off that are through, and parks those that have earned enough.
+    fn part(&mut self, last: bool, park_from: f32, tails: &[f64], returns: &mut [f64]) {
+        let Self { lanes, rollouts, parked, parked_states, settled, .. } = self;
+        // In most rounds no lane leaves, which is quickly seen without looking at each of them.
+        let leaving = last
+            || lanes.absorbed().iter().fold(false, |any, &absorbed| any | (absorbed != 0.0))
+            || lanes.rewards().iter().fold(false, |any, &reward| any | (reward >= park_from));
+        let horizon = tails.len() - 1;
+        // Backwards, so that the lane that takes a leaving one's place has been looked at already.
+        for lane in (0..if leaving { lanes.live() } else { 0 }).rev() {
+            let rollout = rollouts[lane];
+            let reward = lanes.rewards()[lane];
+            if rollout.step == horizon || lanes.absorbed()[lane] != 0.0 {
+                // At the horizon the tail is 0.
+                let value = rollout.sum + tails[rollout.step] * f64::from(lanes.later_rewards()[lane]);
+                returns[rollout.origin] = value;
+                settled.add(value);
+            } else if reward >= park_from {
+                parked.push(rollout);
+                parked_states.extend((0..lanes.state_count()).map(|variable| lanes.state(variable)[lane]));
+            } else {
+                continue;
+            }
+            lanes.retire(lane);
+            rollouts.swap_remove(lane);
+        }
+    }
+
+    /// What its lanes come to if they earn the maximum from now on.
+    fn at_best(&self, largest: f64, tails: &[f64]) -> Sum {
+        let mut best = self.settled;
+        best.add(self.waiting as f64 * largest * tails[0]);
+        for rollout in self.rollouts.iter().chain(&self.parked[self.next_parked..]) {
+            best.add(rollout.sum + largest * tails[rollout.step]);
+        }
+        best
+    }
+
+    /// Lets the next parked lanes go on.
+    fn go_on(&mut self, variables: usize) {
+        let batch = self.next_parked..self.parked.len().min(self.next_parked + BATCH);
+        self.lanes.set_live(batch.len());
+        for (lane, index) in batch.clone().enumerate() {
+            for variable in 0..variables {
+                self.lanes.state_mut(variable)[lane] = self.parked_states[index * variables + variable];
+            }
+        }
+        self.rollouts.extend_from_slice(&self.parked[batch.clone()]);
+        self.next_parked = batch.end;
     }
 }
 
@@ -277,11 +419,6 @@ impl Sum {
     fn add(&mut self, term: f64) {
         self.value += term;
         self.size += term.abs();
-    }
-
-    fn join(&mut self, other: Sum) {
-        self.value += other.value;
-        self.size += other.size;
     }
 
     /// No smaller than the sum without rounding.

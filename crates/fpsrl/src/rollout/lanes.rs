@@ -59,6 +59,11 @@ impl Lanes {
         }
     }
 
+    /// Number of state variables.
+    pub fn state_count(&self) -> usize {
+        self.states.len() / self.stride
+    }
+
     /// How many lanes fit.
     pub fn capacity(&self) -> usize {
         self.stride

@@ -4,6 +4,6 @@ mod fitness;
 mod lanes;
 mod start;
 
-pub use fitness::{Fitness, FitnessFunction, Workspace};
+pub use fitness::{Fitness, FitnessFunction, Outlook, Workspace};
 pub use lanes::{Columns, Lanes, PADDING};
 pub use start::StartStates;

@@ -3,6 +3,9 @@
 use crate::problem::Problem;
 use crate::random::{Purpose, Stream};
 
+/// Start states that a promise is made from, at most.
+const MOST_JUDGED: usize = 500;
+
 /// A fixed set of start states, a column a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartStates {
@@ -18,6 +21,11 @@ impl StartStates {
     /// Start states for the evaluation: as evenly spread, but others, which the search never sees.
     pub fn for_evaluation(problem: &Problem) -> Self {
         Self::spread(problem, problem.evaluation.start_states, Purpose::TestStart)
+    }
+
+    /// Start states that promises are made from: neither those of the search nor those of the evaluation.
+    pub fn for_judging(problem: &Problem) -> Self {
+        Self::spread(problem, problem.evaluation.start_states.min(MOST_JUDGED), Purpose::JudgeStart)
     }
 
     /// Their number is the price, so they should cover the range better than independent draws do: they follow an

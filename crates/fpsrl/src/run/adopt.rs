@@ -25,6 +25,8 @@ impl RunDirectory {
             summary.search_ending = None;
             summary.growth = None;
             summary.ceiling = None;
+            summary.promise = None;
+            summary.promise_kept = None;
             summary.model_steps = None;
             prepared.push(files::prepare_json(&self.file(SUMMARY), &summary)?);
         }

@@ -11,7 +11,9 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::problem::{Problem, WrittenProblem};
+use crate::world::LearnedWorlds;
 use crate::world::model::WorldModel;
+use crate::world::quality::Verdict;
 
 pub(super) const PROBLEM: &str = "problem.toml";
 pub(super) const TRANSITIONS: &str = "transitions.csv";
@@ -115,12 +117,20 @@ impl RunDirectory {
         files::sha256(&self.expect(TRANSITIONS, "fpsrl generate")?)
     }
 
-    /// The learned world, if it was made for these variables and from this log.
+    /// The learned world, or the first of several, if it was made for these variables and from this log.
     pub fn world(&self, problem: &Problem) -> Result<WorldModel> {
+        Ok(self.worlds(problem)?.0.world)
+    }
+
+    /// All learned worlds and the verdict on them, if they were made for these variables and from this log.
+    pub fn worlds(&self, problem: &Problem) -> Result<(LearnedWorlds, Option<Verdict>)> {
         let path = self.expect(WORLD, "fpsrl fit")?;
-        let WorldFile { data_sha256, world } = files::read_json(&path)?;
+        let file: WorldFile = files::read_json(&path)?;
+        let data_sha256 = file.data_sha256.clone();
+        let (worlds, verdict) = file.into_worlds();
+        let world = &worlds.world;
         let again = "run `fpsrl fit` again";
-        world.validate().map_err(|problem| Error::Malformed {
+        worlds.validate().map_err(|problem| Error::Malformed {
             path: path.clone(),
             line: None,
             column: None,
@@ -146,7 +156,7 @@ impl RunDirectory {
         if data_sha256 != self.data_sha256()? {
             return Err(mismatch(TRANSITIONS, "it was learned from another log".into()));
         }
-        Ok(world)
+        Ok((worlds, verdict))
     }
 
     /// The policy, if it was made for these variables.

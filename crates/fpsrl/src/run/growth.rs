@@ -140,7 +140,8 @@ impl RunDirectory {
             now.policy.rules = problem.rule_step() * (growth.candidates.len() + 1);
             // A kill may leave the checkpoint of a search that is in the file already.
             let from = checkpoint.take().filter(|checkpoint| checkpoint.problem == now);
-            let Found { policy, best, ending, history, .. } = self.conduct(&now, options, from, progress)?;
+            let Found { candidates, best, ending, history, .. } = self.conduct(&now, options, from, progress)?;
+            let policy = candidates.into_iter().next().ok_or(Error::Internal("a search found no policy"))?;
             let stalled = ending == Ending::Stalled;
             // Plans that begin from what a policy does reach further than those that begin from nothing.
             let kernel = FuzzyKernel::new(&policy);
@@ -153,7 +154,13 @@ impl RunDirectory {
         let chosen = growth.chosen(problem).ok_or(Error::Internal("rules grew to none"))?;
         let searches = || growth.candidates.iter().filter_map(|candidate| candidate.history.last());
         let found = Found {
-            policy: chosen.policy.clone(),
+            // If a judge refuses the simplest one, the others are asked, the best first.
+            candidates: {
+                let mut others: Vec<&Candidate> =
+                    growth.candidates.iter().filter(|candidate| candidate.rules != chosen.rules).collect();
+                others.sort_by(|a, b| b.best.total_cmp(&a.best));
+                std::iter::once(chosen).chain(others).map(|candidate| candidate.policy.clone()).collect()
+            },
             best: chosen.best,
             ending: if chosen.stalled { Ending::Stalled } else { Ending::Finished },
             history: chosen.history.clone(),

@@ -4,7 +4,7 @@
 //! |-------------------|------------|-----------------------------------------------------------|
 //! | `problem.toml`    | generate   | the complete problem, each default written out            |
 //! | `transitions.csv` | generate   | the log                                                   |
-//! | `world.json`      | fit        | the learned world, and the digest of the log it came from |
+//! | `world.json`      | fit        | the learned worlds, the verdict on them, and the digest of the log they came from |
 //! | `policy.json`     | search     | the rules                                                 |
 //! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
 //! | `checkpoint.json`, `checkpoint.csv` | search | while it is under way: where it stands, for [`RunDirectory::resume`] |

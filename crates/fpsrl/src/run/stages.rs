@@ -20,24 +20,50 @@ use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
 use crate::search::{self, Ending, Search, SearchOptions, SearchRecord};
 use crate::world::model::WorldModel;
-use crate::world::{self, NetworkWorld};
+use crate::world::quality::Verdict;
+use crate::world::support::Support;
+use crate::world::{LearnedWorlds, World};
 
 /// Rows that a world model needs, so that each part of the split has one.
 const FEWEST_ROWS: usize = 10;
 
-/// What `world.json` holds: the world, and which log it was learned from.
+/// Candidates that a judge is asked about, at most.
+const MOST_CANDIDATES: usize = 10;
+
+/// What `world.json` holds: the worlds, and which log they were learned from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorldFile {
     /// The digest of the log.
     pub data_sha256: String,
-    /// The learned world.
+    /// The learned world: the first member of the ensemble.
     pub world: WorldModel,
+    /// The other members.
+    #[serde(default)]
+    pub members: Vec<WorldModel>,
+    /// Worlds learned from episodes that no member has seen.
+    #[serde(default)]
+    pub judges: Vec<WorldModel>,
+    /// The ranges of the log.
+    #[serde(default)]
+    pub support: Option<Support>,
+    /// How far the worlds can be trusted.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+}
+
+impl WorldFile {
+    /// The worlds, and the verdict on them.
+    pub fn into_worlds(self) -> (LearnedWorlds, Option<Verdict>) {
+        let Self { world, members, judges, support, verdict, .. } = self;
+        (LearnedWorlds { world, members, judges, support }, verdict)
+    }
 }
 
 /// What a search has found.
 pub(super) struct Found {
-    pub(super) policy: FuzzyPolicy,
+    /// The policies that may be taken, the best one first.
+    pub(super) candidates: Vec<FuzzyPolicy>,
     pub(super) best: f64,
     pub(super) ending: Ending,
     pub(super) history: Vec<SearchRecord>,
@@ -72,7 +98,7 @@ impl RunDirectory {
             return Ok(run);
         }
         let rows = self.summary()?.samples;
-        let model = self.world(problem)?;
+        let worlds = self.worlds(problem)?;
         directory::create(path, true, |run| {
             for name in [TRANSITIONS, WORLD] {
                 let (from, to) = (self.file(name), run.file(name));
@@ -83,7 +109,7 @@ impl RunDirectory {
             }
             let text = problem.to_toml();
             files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
-            let summary = run.summary_for(problem, &model, rows)?;
+            let summary = run.summary_for(problem, &worlds, rows)?;
             run.write_summary(&summary)
         })
     }
@@ -103,7 +129,8 @@ impl RunDirectory {
             });
         }
         let data_sha256 = self.data_sha256()?;
-        let world = world::fit::fit(&problem, &transitions, progress)?;
+        let worlds = LearnedWorlds::learn(&problem, &transitions, progress)?;
+        let verdict = Verdict::of(&problem, &transitions, &worlds);
 
         let mut summary = Summary::new(&problem, transitions.len(), data_sha256.clone());
         // How long the log took to generate is known only if it is still that log.
@@ -113,12 +140,12 @@ impl RunDirectory {
         {
             summary.seconds.set("generate", seconds);
         }
-        set_world_errors(&mut summary, &world);
+        set_world(&mut summary, &worlds, Some(&verdict));
         summary.seconds.set("fit", began.elapsed().as_secs_f64());
-        let prepared = [
-            files::prepare_json(&self.file(WORLD), &WorldFile { data_sha256, world })?,
-            files::prepare_json(&self.file(SUMMARY), &summary)?,
-        ];
+        let LearnedWorlds { world, members, judges, support } = worlds;
+        let file = WorldFile { data_sha256, world, members, judges, support, verdict: Some(verdict) };
+        let prepared =
+            [files::prepare_json(&self.file(WORLD), &file)?, files::prepare_json(&self.file(SUMMARY), &summary)?];
         self.remove_results_after(WORLD)?;
         prepared.into_iter().try_for_each(files::Prepared::commit)?;
         Ok(summary)
@@ -190,12 +217,13 @@ impl RunDirectory {
         let began = Instant::now();
         let transitions = self.transitions(problem)?;
         problem.check_start_states(transitions.len())?;
-        let world = NetworkWorld::new(&self.world(problem)?)?;
+        let worlds = self.worlds(problem)?.0.on_lanes(problem.search.caution)?;
+        let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
         let earlier_seconds = from.as_ref().and_then(|from| from.history.last()).map_or(0.0, |last| last.seconds);
         let space = RuleSpace::new(problem, &transitions);
         let (mut search, mut writer) = match from {
             None => {
-                let mut search = Search::new(problem, &space, &world, options);
+                let mut search = Search::in_worlds(problem, &space, worlds, options);
                 if let Some(position) = self.start(problem, &space)? {
                     search.begin_at(position);
                 }
@@ -203,7 +231,7 @@ impl RunDirectory {
             }
             Some(checkpoint) => {
                 let writer = CheckpointWriter::go_on(self, problem, options, &checkpoint)?;
-                (Search::restore(problem, &space, &world, options, checkpoint.state, checkpoint.history), writer)
+                (Search::restore(problem, &space, worlds, options, checkpoint.state, checkpoint.history), writer)
             }
         };
         let ending = search.run(progress, |search| writer.save_if_due(search))?;
@@ -211,10 +239,10 @@ impl RunDirectory {
             writer.save(&search)?;
             return Err(Error::Stopped { stage: "search" });
         }
-        let (policy, best) = search.best();
+        let (_, best) = search.best();
         let last = search.history().last().ok_or(Error::Internal("a search left no history"))?;
         Ok(Found {
-            policy,
+            candidates: search.candidates(MOST_CANDIDATES),
             best,
             ending,
             model_steps: last.model_steps,
@@ -227,9 +255,14 @@ impl RunDirectory {
     /// Writes down what a search has found; its checkpoint goes last.
     pub(super) fn conclude(&self, problem: &Problem, options: SearchOptions, found: Found) -> Result<Summary> {
         let rows = self.transitions(problem)?.len();
-        let model = self.world(problem)?;
-        let mut summary = self.summary_for(problem, &model, rows)?;
-        summary.rules = found.policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
+        let worlds = self.worlds(problem)?;
+        let mut summary = self.summary_for(problem, &worlds, rows)?;
+        let (chosen, promise) =
+            search::choose(problem, &worlds.0, doubt(&worlds.1), &found.candidates, options.numerics)?
+                .ok_or(Error::Internal("a search found no policy"))?;
+        let policy = &found.candidates[chosen];
+        summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
+        summary.promise = Some(promise);
         summary.iterations = found.history.last().map_or(0, |last| last.iteration);
         summary.model_steps = Some(found.model_steps);
         summary.search_return = Some(found.best);
@@ -239,7 +272,7 @@ impl RunDirectory {
         summary.growth = found.growth;
         summary.seconds.set("search", found.seconds);
         let mut prepared = vec![
-            files::prepare_json(&self.file(POLICY), &found.policy)?,
+            files::prepare_json(&self.file(POLICY), policy)?,
             prepare_history(&self.file(SEARCH), &found.history)?,
             files::prepare_json(&self.file(SUMMARY), &summary)?,
         ];
@@ -261,12 +294,15 @@ impl RunDirectory {
         let began = Instant::now();
         let problem = self.problem()?;
         let policy = self.policy(&problem)?;
-        let model = self.world(&problem)?;
-        let world = NetworkWorld::new(&model)?;
+        let worlds = self.worlds(&problem)?;
         let starts = StartStates::for_evaluation(&problem);
         progress.begin(Stage::Evaluate, 2);
-        let model_return =
-            mean(&search::world_returns(&problem, &world, &FuzzyKernel::new(&policy), &starts, options.numerics));
+        let kernel = FuzzyKernel::new(&policy);
+        let members = worlds.0.on_lanes(0.0)?;
+        let returns = members
+            .iter()
+            .map(|world| mean(&search::world_returns(&problem, world.as_ref(), &kernel, &starts, options.numerics)));
+        let model_return = mean(&returns.collect::<Vec<f64>>());
         progress.update(Stage::Evaluate, 1, &"on the world model");
         let act = |state: &[f64]| policy.act(state);
         let true_return = problem.plant.map(|plant| mean(&search::true_returns(&problem, plant, act, &starts)));
@@ -277,9 +313,18 @@ impl RunDirectory {
             Some(summary) => summary,
             None => {
                 let rows = self.transitions(&problem)?.len();
-                self.summary_for(&problem, &model, rows)?
+                self.summary_for(&problem, &worlds, rows)?
             }
         };
+        if summary.promise.is_none() {
+            let judging = StartStates::for_judging(&problem);
+            summary.promise =
+                Some(search::Promise::of(&problem, &worlds.0, doubt(&worlds.1), &policy, &judging, options.numerics)?);
+        }
+        summary.promise_kept = true_return.zip(summary.promise.as_ref()).map(|(truth, promise)| {
+            let [low, high] = promise.interval;
+            (low..=high).contains(&truth)
+        });
         summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
         summary.model_return = Some(model_return);
         summary.true_return = true_return;
@@ -293,7 +338,12 @@ impl RunDirectory {
     }
 
     /// A summary up to the world model, with the times of the stages so far.
-    fn summary_for(&self, problem: &Problem, model: &WorldModel, rows: usize) -> Result<Summary> {
+    fn summary_for(
+        &self,
+        problem: &Problem,
+        worlds: &(LearnedWorlds, Option<Verdict>),
+        rows: usize,
+    ) -> Result<Summary> {
         let mut summary = Summary::new(problem, rows, self.data_sha256()?);
         if let Some(earlier) = self.earlier_summary()? {
             for stage in ["generate", "fit"] {
@@ -302,7 +352,7 @@ impl RunDirectory {
                 }
             }
         }
-        set_world_errors(&mut summary, model);
+        set_world(&mut summary, &worlds.0, worlds.1.as_ref());
         Ok(summary)
     }
 
@@ -320,12 +370,20 @@ impl RunDirectory {
     }
 }
 
+/// How far rewards are in doubt, to the members and to the judge.
+fn doubt(verdict: &Option<Verdict>) -> [f64; 2] {
+    verdict.as_ref().map_or([0.0; 2], |verdict| [verdict.reward_doubt, verdict.judge_doubt])
+}
+
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Puts the errors of a world's parts into a summary.
-fn set_world_errors(summary: &mut Summary, world: &WorldModel) {
+/// Puts what is known of the worlds into a summary.
+fn set_world(summary: &mut Summary, worlds: &LearnedWorlds, verdict: Option<&Verdict>) {
+    let world = &worlds.world;
+    summary.verdict = verdict.cloned();
+    summary.members = Some(worlds.members.len() + 1);
     for part in world.variables.iter().chain([&world.reward]) {
         summary.world_errors.set(&part.name, part.generalisation_error);
     }

@@ -6,6 +6,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use crate::problem::Problem;
+use crate::search::Promise;
+use crate::world::quality::Verdict;
 
 /// The figures of a run. What a stage has not brought yet is `null`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -46,6 +48,21 @@ pub struct Summary {
     /// What plans reach on the world model; null if nobody asked.
     #[serde(default)]
     pub ceiling: Option<Ceiling>,
+    /// How far the world model can be trusted; null before it is learned.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+    /// What the policy promises, beside what a judge says that has seen other episodes.
+    #[serde(default)]
+    pub promise: Option<Promise>,
+    /// Whether the true return lies within the promise's interval; null without a plant.
+    #[serde(default)]
+    pub promise_kept: Option<bool>,
+    /// Members of the ensemble that was searched on.
+    #[serde(default)]
+    pub members: Option<usize>,
+    /// What each learned quantity's model is made of, and why it ended there.
+    #[serde(default)]
+    pub world_kinds: Vec<(String, String)>,
     /// Steps of the world model that the search took.
     pub model_steps: Option<u64>,
     /// Seconds that each stage took.
@@ -78,6 +95,11 @@ impl Summary {
             numerics: None,
             growth: None,
             ceiling: None,
+            verdict: None,
+            promise: None,
+            promise_kept: None,
+            members: None,
+            world_kinds: Vec::new(),
             world_errors: Figures::default(),
             model_steps: None,
             seconds: Figures::default(),

@@ -4,20 +4,25 @@
 //! parallel, the swarm is told. Nothing here depends on which thread scored what.
 
 mod evaluate;
+mod promise;
 
 pub use evaluate::{true_returns, world_returns};
+pub use promise::{Promise, choose, share_outside};
 
 use crate::error::Result;
 use crate::policy::{FuzzyKernel, FuzzyPolicy, RuleSpace};
-use crate::problem::Problem;
+use crate::problem::{OutlookKind, Problem};
 use crate::progress::{Progress, Stage};
-use crate::rollout::{Fitness, FitnessFunction, StartStates, Workspace};
+use crate::rollout::{Fitness, FitnessFunction, Outlook, StartStates, Workspace};
 use crate::simd::Numerics;
 use crate::swarm::{Optimiser, RingSettings, RingState, RingSwarm};
 use crate::world::World;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
+
+/// Policies are unlike each other if a parameter differs by this share of its range.
+const DIFFERENT: f64 = 0.05;
 
 /// How a search runs; nothing here changes what it finds, except the numerics.
 #[derive(Clone, Copy, Debug)]
@@ -120,10 +125,20 @@ impl SearchState {
 }
 
 impl<'a> Search<'a> {
-    /// A search at its beginning.
+    /// A search at its beginning, on one world.
     pub fn new(problem: &'a Problem, space: &'a RuleSpace, world: &'a dyn World, options: SearchOptions) -> Self {
+        Self::in_worlds(problem, space, vec![world], options)
+    }
+
+    /// A search at its beginning, on the members of an ensemble.
+    pub fn in_worlds(
+        problem: &'a Problem,
+        space: &'a RuleSpace,
+        worlds: Vec<&'a dyn World>,
+        options: SearchOptions,
+    ) -> Self {
         let swarm = RingSwarm::new(ring_settings(problem), space.low(), space.high(), problem.seed);
-        Self::with_swarm(problem, space, world, options, swarm)
+        Self::with_swarm(problem, space, worlds, options, swarm)
     }
 
     /// Puts a particle of a search that has not begun at a position of the space.
@@ -139,13 +154,13 @@ impl<'a> Search<'a> {
     pub fn restore(
         problem: &'a Problem,
         space: &'a RuleSpace,
-        world: &'a dyn World,
+        worlds: Vec<&'a dyn World>,
         options: SearchOptions,
         state: SearchState,
         history: Vec<SearchRecord>,
     ) -> Self {
         let swarm = RingSwarm::restore(ring_settings(problem), space.low(), space.high(), problem.seed, state.swarm);
-        let mut search = Self::with_swarm(problem, space, world, options, swarm);
+        let mut search = Self::with_swarm(problem, space, worlds, options, swarm);
         search.fitness.set_order(state.order);
         search.improved = state.improved;
         search.earlier_seconds = history.last().map_or(0.0, |record| record.seconds);
@@ -156,12 +171,14 @@ impl<'a> Search<'a> {
     fn with_swarm(
         problem: &'a Problem,
         space: &'a RuleSpace,
-        world: &'a dyn World,
+        worlds: Vec<&'a dyn World>,
         options: SearchOptions,
         swarm: RingSwarm,
     ) -> Self {
         let starts = StartStates::for_search(problem);
-        let fitness = FitnessFunction::new(world, &starts, problem.horizon, problem.discount(), options.numerics);
+        let (horizon, discount) = (problem.horizon, problem.discount());
+        let fitness =
+            FitnessFunction::of_several(worlds, outlook(problem), &starts, horizon, discount, options.numerics);
         Self {
             problem,
             space,
@@ -189,6 +206,27 @@ impl<'a> Search<'a> {
     pub fn best(&self) -> (FuzzyPolicy, f64) {
         let (position, fitness) = self.swarm.best();
         (self.space.decode(position), fitness)
+    }
+
+    /// The best policies of the particles, the very best first, each unlike those before it: what can be asked next if
+    /// the best one does not keep its promise.
+    pub fn candidates(&self, most: usize) -> Vec<FuzzyPolicy> {
+        let state = self.swarm.state();
+        let mut order: Vec<usize> = (0..state.best_fitness.len()).collect();
+        order.sort_by(|&a, &b| state.best_fitness[b].total_cmp(&state.best_fitness[a]));
+        let ranges: Vec<f64> = self.space.low().iter().zip(self.space.high()).map(|(low, high)| high - low).collect();
+        let unlike = |a: &[f64], b: &[f64]| {
+            a.iter().zip(b).zip(&ranges).any(|((a, b), range)| (a - b).abs() > DIFFERENT * range)
+        };
+        let (first, _) = self.swarm.best();
+        let mut chosen: Vec<&[f64]> = vec![first];
+        for particle in order {
+            let position = &state.best_positions[particle];
+            if chosen.len() < most && chosen.iter().all(|other| unlike(position, other)) {
+                chosen.push(position);
+            }
+        }
+        chosen.into_iter().map(|position| self.space.decode(position)).collect()
     }
 
     /// Why the search is over, if it is.
@@ -291,6 +329,14 @@ impl<'a> Search<'a> {
                 },
             )
             .collect()
+    }
+}
+
+/// How the members of an ensemble become one fitness, as far as the user's caution goes.
+pub fn outlook(problem: &Problem) -> Outlook {
+    match problem.search.outlook {
+        OutlookKind::Worst => Outlook::Worst,
+        OutlookKind::Spread => Outlook::MeanLessSpread(2.0 * problem.search.caution),
     }
 }
 

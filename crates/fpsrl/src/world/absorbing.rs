@@ -12,6 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::training::{Samples, Tree};
+use crate::data::mirror::mirrored_state;
 
 /// Regions cut by a tree, at most.
 const MOST_CUTS: usize = 12;
@@ -76,6 +77,17 @@ pub(crate) struct Arrival {
     pub(crate) foreseen: Option<Vec<f64>>,
     /// The row's reward, and that of every step after it if it is absorbing.
     pub(crate) rewards: (f64, Option<f64>),
+}
+
+impl Arrival {
+    /// Its mirror image.
+    pub(crate) fn mirrored(&self) -> Self {
+        Self {
+            recorded: mirrored_state(&self.recorded),
+            foreseen: self.foreseen.as_deref().map(mirrored_state),
+            rewards: self.rewards,
+        }
+    }
 }
 
 impl AbsorbingModel {

@@ -4,7 +4,8 @@
 
 use super::World;
 use super::absorbing::Region;
-use super::kernel::{Group, NetworkKernel, WIDEST};
+use super::approximator::ApproximatorKernel;
+use super::kernel::{Group, WIDEST};
 use super::known::KnownKernel;
 use super::model::WorldModel;
 use crate::error::{Error, Result};
@@ -18,9 +19,9 @@ pub struct NetworkWorld {
     action_count: usize,
     /// What is subtracted from state, action and next state before the networks see them.
     origin: Vec<f32>,
-    variables: Vec<NetworkKernel>,
+    variables: Vec<ApproximatorKernel>,
     angles: Vec<bool>,
-    reward: NetworkKernel,
+    reward: ApproximatorKernel,
     reward_limits: [f32; 2],
     absorbing: Vec<Region>,
     known: KnownKernel,
@@ -33,12 +34,10 @@ impl NetworkWorld {
         // The reward depends on everything, so that its scales have a centre for every input.
         let origin: Vec<f32> = model.reward.inputs.iter().map(|scale| scale.centre as f32).collect();
         let exact_origin: Vec<f64> = origin.iter().map(|&centre| f64::from(centre)).collect();
-        let kernel = |part: &super::model::VariableModel| {
-            NetworkKernel::new(&part.network, &part.inputs, &part.output, &exact_origin)
-        };
-        let variables: Vec<NetworkKernel> = model.variables.iter().map(kernel).collect();
+        let kernel = |part: &super::model::VariableModel| ApproximatorKernel::new(part, &exact_origin);
+        let variables: Vec<ApproximatorKernel> = model.variables.iter().map(kernel).collect();
         let reward = kernel(&model.reward);
-        let width = variables.iter().chain([&reward]).map(NetworkKernel::width).max().unwrap_or(0);
+        let width = variables.iter().chain([&reward]).map(ApproximatorKernel::width).max().unwrap_or(0);
         if width > WIDEST {
             return Err(Error::setting(
                 "world.neurons",
@@ -260,6 +259,7 @@ mod tests {
                     })
                     .collect(),
             },
+            instead: None,
         };
         WorldModel {
             format: 1,

@@ -1,14 +1,21 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
 pub mod absorbing;
+pub mod approximator;
+pub mod ensemble;
 pub mod fit;
+pub mod forest;
+pub mod gaussian_process;
 mod kernel;
 pub mod known;
 mod learned;
 pub mod model;
 pub mod network;
+pub mod quality;
+pub mod support;
 pub mod training;
 
+pub use ensemble::LearnedWorlds;
 pub use kernel::WIDEST;
 pub use learned::NetworkWorld;
 

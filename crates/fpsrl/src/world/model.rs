@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::absorbing::{AbsorbingModel, Region};
+use super::approximator::Approximator;
 use super::known::{KnownKernel, KnownParts, numbers};
 use super::network::Network;
 use crate::data::scaling::Scale;
@@ -61,6 +62,9 @@ pub struct VariableModel {
     pub depths: Vec<DepthError>,
     /// The network, between scaled numbers.
     pub network: Network,
+    /// What predicts instead of the network, also between scaled numbers, if anything does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<Approximator>,
 }
 
 /// How well the best network of a depth does.
@@ -81,7 +85,10 @@ impl VariableModel {
     /// The prediction for physical inputs, in physical units: a change of the variable, or a reward.
     pub fn predict(&self, inputs: impl IntoIterator<Item = f64>) -> f64 {
         let scaled: Vec<f64> = self.inputs.iter().zip(inputs).map(|(scale, value)| scale.apply(value)).collect();
-        self.output.undo(self.network.evaluate(&scaled))
+        self.output.undo(match &self.instead {
+            None => self.network.evaluate(&scaled),
+            Some(approximator) => approximator.evaluate(&scaled),
+        })
     }
 
     /// What is wrong with it, if anything is.
@@ -97,7 +104,7 @@ impl VariableModel {
         if !self.network.layers.is_empty() && self.layers != self.network.depth() {
             return Some(format!("it should have {} hidden layers and has {}", self.layers, self.network.depth()));
         }
-        self.network.fault(inputs)
+        self.network.fault(inputs).or_else(|| self.instead.as_ref()?.fault(inputs))
     }
 }
 
@@ -215,6 +222,7 @@ mod tests {
                     Layer { inputs: 1, outputs: 1, weights: vec![1e4], biases: vec![0.0] },
                 ],
             },
+            instead: None,
         }
     }
 

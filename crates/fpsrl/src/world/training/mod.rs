@@ -12,7 +12,7 @@ mod start;
 
 pub(crate) use passes::{Passes, Shape};
 pub(crate) use samples::Samples;
-pub(crate) use start::{Forecast, Tree, start};
+pub(crate) use start::{Forecast, Split, Tree, best_split, start};
 
 use crate::random::{Purpose, Stream};
 use first_order::{FirstOrder, Rule};

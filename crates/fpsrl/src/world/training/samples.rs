@@ -43,6 +43,11 @@ impl Samples {
         samples
     }
 
+    /// Inputs.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     /// Rows, without the fill.
     pub(crate) fn rows(&self) -> usize {
         self.rows

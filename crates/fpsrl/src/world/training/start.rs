@@ -39,10 +39,13 @@ pub(crate) struct Forecast {
     pub(crate) offset: f64,
 }
 
+/// A hyperplane perpendicular to an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Split {
-    input: usize,
-    at: f64,
+pub(crate) struct Split {
+    /// Which input.
+    pub(crate) input: usize,
+    /// Half-way between the last rows on either side; a row on the high side lies above.
+    pub(crate) at: f64,
     /// Half of the distance that a few rows on either side span: how sharply the data show the jump.
     reach: f64,
 }
@@ -84,7 +87,8 @@ impl Tree {
     pub(crate) fn grow(samples: &Samples, inputs: usize, count: usize) -> Self {
         let mut splits = Vec::new();
         let all: Vec<usize> = (0..samples.rows()).collect();
-        let mut leaves = vec![Growing { best: best_split(samples, inputs, &all), rows: all, path: Vec::new() }];
+        let mut leaves =
+            vec![Growing { best: best_split(samples, 0..inputs, &all, LEAF), rows: all, path: Vec::new() }];
         while splits.len() < count {
             let gain = |leaf: &Growing| leaf.best.map_or(0.0, |(gain, _)| gain);
             let place = (0..leaves.len()).max_by(|&a, &b| gain(&leaves[a]).total_cmp(&gain(&leaves[b])));
@@ -94,7 +98,7 @@ impl Tree {
                 leaf.rows.iter().partition(|&&row| samples.input(row, split.input) > split.at);
             for (rows, side) in [(low, false), (high, true)] {
                 let path = leaf.path.iter().copied().chain([(splits.len(), side)]).collect();
-                leaves.push(Growing { best: best_split(samples, inputs, &rows), rows, path });
+                leaves.push(Growing { best: best_split(samples, 0..inputs, &rows, LEAF), rows, path });
             }
             splits.push(split);
         }
@@ -178,10 +182,16 @@ fn pure_sides(samples: &Samples, input: usize, rows: &[usize]) -> Vec<(usize, bo
     sides
 }
 
-/// The split of these rows that takes away most of the squared error, and how much it takes.
-fn best_split(samples: &Samples, inputs: usize, rows: &[usize]) -> Option<(f64, Split)> {
+/// The split of these rows by one of these inputs that takes away most of the squared error, and how much it takes. It
+/// leaves `leaf` rows on either side.
+pub(crate) fn best_split(
+    samples: &Samples,
+    inputs: impl IntoIterator<Item = usize>,
+    rows: &[usize],
+    leaf: usize,
+) -> Option<(f64, Split)> {
     let count = rows.len();
-    if count < 2 * LEAF {
+    if count < 2 * leaf.max(1) {
         return None;
     }
     let mean = mean(samples, rows);
@@ -191,26 +201,32 @@ fn best_split(samples: &Samples, inputs: usize, rows: &[usize]) -> Option<(f64, 
         return None;
     }
     let mut best: Option<(f64, Split)> = None;
-    for input in 0..inputs {
+    for input in inputs {
         let mut sorted: Vec<(f64, f64)> =
             rows.iter().map(|&row| (samples.input(row, input), samples.target(row) - mean)).collect();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut sum = 0.0;
         for place in 1..count {
             sum += sorted[place - 1].1;
-            if place < LEAF || count - place < LEAF || sorted[place].0 <= sorted[place - 1].0 {
+            if place < leaf || count - place < leaf || sorted[place].0 <= sorted[place - 1].0 {
                 continue;
             }
             let gain = sum * sum * (1.0 / place as f64 + 1.0 / (count - place) as f64);
             if gain > 1e-9 * squares && best.is_none_or(|(most, _)| gain > most * (1.0 + 1e-9)) {
                 let (from, to) = (place.saturating_sub(NEIGHBOURS), (place + NEIGHBOURS).min(count) - 1);
                 let reach = 0.5 * (sorted[to].0 - sorted[from].0);
-                let at = 0.5 * (sorted[place].0 + sorted[place - 1].0);
+                let at = halfway(sorted[place - 1].0, sorted[place].0);
                 best = Some((gain, Split { input, at, reach }));
             }
         }
     }
     best
+}
+
+/// The middle of two numbers; of neighbouring ones, which have nothing in between, the lower.
+fn halfway(low: f64, high: f64) -> f64 {
+    let middle = 0.5 * (low + high);
+    if middle < high { middle } else { low }
 }
 
 /// First parameters of a network; different `task`s and `restart`s give different ones.

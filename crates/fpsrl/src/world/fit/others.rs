@@ -1,0 +1,122 @@
+//! What predicts a quantity instead of a network: a Gaussian process or trees, as the settings ask or as validation rows
+//! decide.
+//!
+//! On lanes a process of a hundred centres costs as much as several networks. So where the choice is free, it must do better
+//! than the network by a good deal, and have few centres.
+
+use rayon::prelude::*;
+
+use super::Quantity;
+use crate::problem::{Problem, WorldKind};
+use crate::progress::Progress;
+use crate::world::approximator::Approximator;
+use crate::world::forest::{self, Forest};
+use crate::world::gaussian_process::{self, GaussianProcess};
+use crate::world::model::{VariableModel, WorldModel};
+use crate::world::training::Samples;
+
+/// Validation error over that of the network, below which something else takes its place.
+const BETTER: f64 = 0.5;
+
+/// Centres of a process that nobody asked for, at most.
+const FREE_CENTRES: usize = 256;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// A Gaussian process, exact up to so many rows.
+    Process {
+        exact_rows: usize,
+    },
+    Forest,
+    /// One tree that sees every row, for what jumps.
+    Tree,
+}
+
+/// Whether a network is to be trained for a quantity.
+pub(super) fn needs_network(problem: &Problem, like: Option<&WorldModel>, index: usize) -> bool {
+    !matches!(problem.world.kind, WorldKind::GaussianProcess | WorldKind::Forest)
+        && like.is_none_or(|world| part(world, index).instead.is_none())
+}
+
+/// Puts something else in the place of networks where it is asked for, or does better. `like` is the first member of an
+/// ensemble, whose choices the others take over.
+pub(super) fn replace(
+    problem: &Problem,
+    quantities: &[Quantity],
+    like: Option<&WorldModel>,
+    parts: &mut [VariableModel],
+    progress: &dyn Progress,
+) {
+    quantities.par_iter().zip(parts).enumerate().with_max_len(1).for_each(|(index, (quantity, part))| {
+        if quantity.constant || progress.stop_requested() {
+            return;
+        }
+        let kinds = kinds(problem, like, index);
+        let columns: Vec<Vec<f64>> = (0..quantity.inputs.len())
+            .map(|input| (0..quantity.training.rows()).map(|row| quantity.training.input(row, input)).collect())
+            .collect();
+        let targets: Vec<f64> = (0..quantity.training.rows()).map(|row| quantity.training.target(row)).collect();
+        let rows: Vec<usize> = (0..targets.len()).collect();
+        let mut least = match quantity.needs_network {
+            true if like.is_none() => BETTER * part.validation_error,
+            true => return,
+            false => {
+                part.depths.clear();
+                f64::INFINITY
+            }
+        };
+        for kind in kinds {
+            let learned = learn(kind, &columns, &targets, &rows, problem.seed);
+            let validation_error = error(&learned, &quantity.validation);
+            if validation_error < least {
+                least = validation_error;
+                part.validation_error = validation_error;
+                part.generalisation_error = error(&learned, &quantity.generalisation);
+                part.instead = Some(learned);
+            }
+        }
+    });
+}
+
+fn part(world: &WorldModel, index: usize) -> &VariableModel {
+    world.variables.get(index).unwrap_or(&world.reward)
+}
+
+fn kinds(problem: &Problem, like: Option<&WorldModel>, index: usize) -> Vec<Kind> {
+    let exact_rows = match problem.world.kind {
+        WorldKind::GaussianProcess => gaussian_process::Options::default().exact_rows,
+        _ => FREE_CENTRES,
+    };
+    match (like, problem.world.kind) {
+        (Some(world), _) => match &part(world, index).instead {
+            None => vec![],
+            Some(Approximator::GaussianProcess(_)) => vec![Kind::Process { exact_rows }],
+            Some(Approximator::Forest(forest)) if forest.trees.len() == 1 => vec![Kind::Tree],
+            Some(Approximator::Forest(_)) => vec![Kind::Forest],
+        },
+        (None, WorldKind::Mlp | WorldKind::Ensemble) => vec![],
+        (None, WorldKind::GaussianProcess) => vec![Kind::Process { exact_rows }],
+        (None, WorldKind::Forest) => vec![Kind::Forest, Kind::Tree],
+        (None, WorldKind::Auto) => vec![Kind::Process { exact_rows }, Kind::Forest, Kind::Tree],
+    }
+}
+
+fn learn(kind: Kind, columns: &[Vec<f64>], targets: &[f64], rows: &[usize], seed: u64) -> Approximator {
+    match kind {
+        Kind::Process { exact_rows } => {
+            let options =
+                gaussian_process::Options { exact_rows, centres: FREE_CENTRES, ..gaussian_process::Options::default() };
+            Approximator::GaussianProcess(GaussianProcess::fit(columns, targets, rows, &options, seed))
+        }
+        Kind::Forest => Approximator::Forest(Forest::fit(columns, targets, rows, &forest::Options::default(), seed)),
+        Kind::Tree => Approximator::Forest(Forest::fit(columns, targets, rows, &forest::Options::single_tree(), seed)),
+    }
+}
+
+/// The mean squared error over the variance; what is no number counts as infinite.
+fn error(learned: &Approximator, samples: &Samples) -> f64 {
+    let point = |row: usize| (0..samples.width()).map(|input| samples.input(row, input)).collect::<Vec<f64>>();
+    let square = |row: usize| (learned.evaluate(&point(row)) - samples.target(row)).powi(2);
+    let sum: f64 = (0..samples.rows()).map(square).sum();
+    if sum.is_finite() { sum / samples.rows().max(1) as f64 } else { f64::INFINITY }
+}
