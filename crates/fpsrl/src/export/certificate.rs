@@ -138,7 +138,7 @@ impl Interface {
                 let scale = low.abs().max(high.abs()).max(1.0);
                 // Limits are rounded to what the target computes with.
                 let slack = 1e-7 * scale;
-                differences.beyond_limits += usize::from(!(*got >= low - slack && *got <= high + slack));
+                differences.beyond_limits += usize::from(!(low - slack..=high + slack).contains(got));
                 if !is_compared(kind, self.precision, self.response) {
                     continue;
                 }

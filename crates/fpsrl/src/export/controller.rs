@@ -144,7 +144,7 @@ impl Controller {
             };
             Err(Error::setting(key, value, rule, hint))
         };
-        let too_large = |value: f64| !(value.abs() <= largest);
+        let too_large = |value: f64| value.is_nan() || value.abs() > largest;
         let widths = 1.0 / largest..=largest;
         for (action, (fallback, rate)) in self.policy.actions.iter().zip(self.fallback.iter().zip(&self.rate_limits)) {
             let name = &action.name;
@@ -157,7 +157,7 @@ impl Controller {
                     );
                 }
             }
-            if !(*fallback >= action.limits[0] && *fallback <= action.limits[1]) {
+            if !(action.limits[0]..=action.limits[1]).contains(fallback) {
                 let rule = format!("the fallback lies within the action's limits, {:?}", action.limits);
                 return Err(Error::setting(
                     format!("fallback.{name}"),
@@ -238,7 +238,7 @@ impl Controller {
     /// One step with another computation of the rules, such as one in single precision.
     pub(super) fn step_with(&self, last: &mut [f64], state: &[f64], act: impl FnOnce(&[f64]) -> Vec<f64>) -> bool {
         let largest = self.precision.largest_input();
-        let unusable = state.iter().any(|value| !(value.abs() <= largest));
+        let unusable = state.iter().any(|value| value.is_nan() || value.abs() > largest);
         let mut seen = state.to_vec();
         let mut outside = unusable;
         let mut response = Response::Flag;

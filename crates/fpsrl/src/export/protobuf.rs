@@ -15,7 +15,7 @@ impl Message {
     /// A field that holds bytes: a text, raw data, another message.
     pub fn bytes(mut self, field: u32, value: impl AsRef<[u8]>) -> Self {
         let value = value.as_ref();
-        self.varint(u64::from(field << 3 | 2));
+        self.varint(u64::from((field << 3) | 2));
         self.varint(value.len() as u64);
         self.0.extend_from_slice(value);
         self
