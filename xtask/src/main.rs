@@ -2,6 +2,7 @@
 
 mod architecture;
 mod bench;
+mod exports;
 mod outside;
 mod own_logs;
 mod pages;
@@ -43,6 +44,7 @@ const CHECKS: &[Check] = &[
     ("logs of other programs", own_logs::own_logs),
     ("the report computes alike", pages::arithmetic),
     ("reports in a browser", pages::in_a_browser),
+    ("exports run elsewhere", exports::elsewhere),
     ("worlds and scikit-learn", scikit_learn::agrees),
 ];
 

@@ -1,5 +1,6 @@
 //! The arguments of the command.
 
+pub mod export;
 mod report;
 
 use std::path::PathBuf;
@@ -142,6 +143,15 @@ pub enum Verb {
     /// Reproduce the paper's table of a benchmark, beside the paper's figures
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
+    /// Export a controller: code and files for the machine that it runs on, with a certificate
+    #[command(after_help = export::EXPORT_EXAMPLES)]
+    Export(export::ExportArguments),
+    /// Run an exported controller over its test vectors again, with the target's own tool
+    #[command(after_help = export::VERIFY_EXAMPLES)]
+    Verify(export::VerifyArguments),
+    /// Read rules of another tool, or of an export, as a policy
+    #[command(after_help = export::IMPORT_EXAMPLES)]
+    Import(export::ImportArguments),
 }
 
 /// A whole run, or the rest of one.

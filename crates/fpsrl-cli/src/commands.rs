@@ -16,6 +16,7 @@ use crate::arguments::{
     Arguments, EvaluateArguments, Existing, Manner, New, NfqArguments, ReproduceArguments, RunArguments,
     SearchArguments, Verb,
 };
+use crate::exports;
 use crate::own_log;
 use crate::progress::Bars;
 use crate::table;
@@ -48,6 +49,9 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         Verb::Report(arguments) => report::report(arguments),
         Verb::Explain(arguments) => report::explain(arguments),
         Verb::Reproduce(arguments) => reproduce(arguments),
+        Verb::Export(arguments) => exports::export(arguments),
+        Verb::Verify(arguments) => exports::verify(arguments),
+        Verb::Import(arguments) => exports::import(arguments),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod exports;
 mod own_log;
 mod progress;
 mod table;

@@ -34,6 +34,8 @@ pub enum Purpose {
     PlanStart = 11,
     /// The random factors of a plan's move.
     PlanMove = 12,
+    /// States that exports are tested on.
+    ExportVector = 60,
     /// Which rows a member of an ensemble is learned from.
     Draw = 20,
     /// Which episodes belong together: those of the judge, those that a member leaves out.

@@ -11,6 +11,9 @@ pub use fuzzy::{ANYWHERE, ActionRules, FuzzyPolicy, MOST_RULES, Quantity, Rule};
 pub use kernel::FuzzyKernel;
 pub use space::RuleSpace;
 
+#[cfg(test)]
+pub(crate) use fuzzy::tests::any_policy as any_policy_for_tests;
+
 use crate::rollout::Lanes;
 use crate::simd::Numerics;
 

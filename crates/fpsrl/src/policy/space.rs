@@ -98,6 +98,29 @@ impl RuleSpace {
         policy
     }
 
+    /// The position of a policy, or the nearest within the bounds; none if the policy is not of this space's form.
+    pub fn encode(&self, policy: &FuzzyPolicy) -> Option<Vec<f64>> {
+        let same =
+            |own: &ActionRules, other: &ActionRules| own.name == other.name && own.rules.len() == other.rules.len();
+        let fits = policy.states.len() == self.template.states.len()
+            && policy.mirrored == self.template.mirrored
+            && policy.actions.len() == self.template.actions.len()
+            && self.template.actions.iter().zip(&policy.actions).all(|(own, other)| same(own, other));
+        if !fits {
+            return None;
+        }
+        let mut position = Vec::with_capacity(self.low.len());
+        for action in &policy.actions {
+            let searched = if policy.mirrored { action.rules.len() / 2 } else { action.rules.len() };
+            for rule in &action.rules[..searched] {
+                position.extend(rule.centre.iter().chain(&rule.width).chain([&rule.output]));
+            }
+            position.push(action.alpha);
+        }
+        let bounds = self.low.iter().zip(&self.high);
+        Some(position.into_iter().zip(bounds).map(|(value, (low, high))| value.max(*low).min(*high)).collect())
+    }
+
     /// Writes the policy at a position over another policy of this space, without allocating.
     pub fn decode_into(&self, position: &[f64], policy: &mut FuzzyPolicy) {
         let states = policy.states.len();
@@ -178,6 +201,7 @@ mod tests {
             (0..19).map(|index| stream.within(space.low()[index], space.high()[index], 0, 0, index as u32)).collect();
         let policy = space.decode(&position);
         assert_eq!(policy.actions[0].rules[2], policy.actions[0].rules[0].mirror());
+        assert_eq!(space.encode(&policy), Some(position));
         let state = [0.3, -2.0, 1.0, 0.5];
         let there = policy.act(&state)[0];
         let back = policy.act(&state.map(|value| -value))[0];

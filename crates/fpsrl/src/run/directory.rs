@@ -27,6 +27,7 @@ pub(super) const SUMMARY: &str = "summary.json";
 pub(super) const CHECKPOINT: &str = "checkpoint.json";
 pub(super) const CHECKPOINT_ROWS: &str = "checkpoint.csv";
 pub(super) const GROWTH: &str = "growth.json";
+pub(super) const START: &str = "start.json";
 pub(super) const NFQ: &str = "nfq.json";
 pub(super) const NFQ_ROWS: &str = "nfq.csv";
 pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
@@ -48,6 +49,7 @@ const FILES: &[&str] = &[
     WORLD,
     STARTS,
     DATA,
+    START,
     TRANSITIONS,
     PROBLEM,
 ];

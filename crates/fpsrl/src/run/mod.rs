@@ -10,6 +10,7 @@
 //! | `policy.json`     | search     | the rules                                                 |
 //! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
 //! | `checkpoint.json`, `checkpoint.csv` | search | while it is under way: where it stands, for [`RunDirectory::resume`] |
+//! | `start.json`      | import     | a policy from elsewhere that searches begin with          |
 //! | `growth.json`     | search     | while rules are being added: the searches that are finished |
 //! | `nfq.json`, `nfq.csv` | nfq    | the policy of NFQ with its figures, and a row an iteration |
 //! | `report.html`     | report     | everything for people, in one page                        |
@@ -22,6 +23,7 @@
 //! A log of the user's own takes part as well: `problem.toml` and `transitions.csv` in a directory are enough for
 //! [`RunDirectory::fit`] and the stages after it.
 
+mod adopt;
 mod behaviour;
 mod checkpoint;
 mod directory;

@@ -231,8 +231,11 @@ impl RunDirectory {
         let space = RuleSpace::new(problem, &transitions);
         let (mut search, mut writer) = match from {
             None => {
-                let writer = CheckpointWriter::begin(self, problem, options)?;
-                (Search::in_worlds(problem, &space, worlds, options), writer)
+                let mut search = Search::in_worlds(problem, &space, worlds, options);
+                if let Some(position) = self.start(problem, &space)? {
+                    search.begin_at(position);
+                }
+                (search, CheckpointWriter::begin(self, problem, options)?)
             }
             Some(checkpoint) => {
                 let writer = CheckpointWriter::go_on(self, problem, options, &checkpoint)?;

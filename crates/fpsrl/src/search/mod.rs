@@ -141,6 +141,15 @@ impl<'a> Search<'a> {
         Self::with_swarm(problem, space, worlds, options, swarm)
     }
 
+    /// Puts a particle of a search that has not begun at a position of the space.
+    pub fn begin_at(&mut self, position: Vec<f64>) {
+        let mut state = self.swarm.state().clone();
+        state.best_positions[0].clone_from(&position);
+        state.positions[0] = position;
+        let (settings, space) = (ring_settings(self.problem), self.space);
+        self.swarm = RingSwarm::restore(settings, space.low(), space.high(), self.problem.seed, state);
+    }
+
     /// A search that goes on from a saved state and what had been recorded until then.
     pub fn restore(
         problem: &'a Problem,

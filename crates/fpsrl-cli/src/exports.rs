@@ -1,0 +1,191 @@
+//! The verbs around exported controllers: `export`, `verify`, `import`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use fpsrl::Error;
+use fpsrl::export::{self, Dialect, Differences, Format, Mathematics, Response, Settings, Source, Target};
+use fpsrl::run::RunDirectory;
+
+use crate::Failure;
+use crate::arguments::export::{ExportArguments, ImportArguments, VerifyArguments};
+
+/// Exports a controller.
+pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
+    let source = Source::open(&arguments.source)?;
+    let response = match arguments.guard.as_deref() {
+        Some("off") => None,
+        Some("flag") => Some(Response::Flag),
+        Some("hold") => Some(Response::Hold),
+        Some("fallback") => Some(Response::Fallback),
+        _ => Some(Response::Clamp),
+    };
+    let mut notes = Vec::new();
+    if source.ranges.is_none() {
+        if let (Some(guard), Some(_)) = (&arguments.guard, response) {
+            return Err(Failure::Library(Error::Setting {
+                key: "--guard".into(),
+                value: guard.clone(),
+                rule: "a policy alone has no data to guard with".into(),
+                hint: "export the run directory instead, or use --guard off".into(),
+            }));
+        }
+        notes.push(
+            "there is no guard: a policy alone has no data to guard with; export its run directory for one".to_owned(),
+        );
+    }
+    let settings = Settings {
+        name: arguments.name.clone(),
+        single: arguments.precision == "single",
+        response,
+        fallback: arguments.fallback.clone(),
+        rate_limits: arguments.rate_limit.clone(),
+    };
+    let controller = source.controller(&settings)?;
+    let target = Target {
+        format: Format::from_name(&arguments.to)?,
+        dialect: if arguments.dialect == "siemens" { Dialect::Siemens } else { Dialect::Codesys },
+        mathematics: if arguments.math == "own" { Mathematics::Own } else { Mathematics::Library },
+    };
+    let default = || PathBuf::from(format!("{}.{}", controller.name, target.extension()));
+    let out = arguments.out.clone().unwrap_or_else(default);
+    let told = !arguments.no_provenance;
+    let delivery = export::deliver(&controller, &source.provenance, told, target, &out, arguments.force)?;
+    notes.extend(delivery.notes);
+    let certificate = &delivery.certificate;
+    let mut stdout = io::stdout().lock();
+    if arguments.json {
+        stdout.write_all(fpsrl::files::to_json(certificate)?.as_bytes())?;
+        return Ok(());
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    for file in delivery.files.iter().chain([&delivery.vectors, &delivery.certificate_file]) {
+        writeln!(stdout, "{}", file.display())?;
+    }
+    for note in notes {
+        writeln!(stdout, "note: {note}")?;
+    }
+    match (&certificate.execution, &certificate.not_executed) {
+        (Some(execution), _) => writeln!(stdout, "{}", told_differences(&execution.differences, &execution.tool))?,
+        (None, why) => writeln!(stdout, "not run on this machine: {}", why.as_deref().unwrap_or("no reason known"))?,
+    }
+    if let Some(model) = &certificate.model {
+        writeln!(stdout, "{}", told_differences(model, "a model of single precision"))?;
+    }
+    Ok(())
+}
+
+/// Checks an export again.
+pub fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
+    let tool: Option<Vec<String>> =
+        arguments.tool.as_ref().map(|tool| tool.split_whitespace().map(str::to_owned).collect());
+    let recheck = export::recheck(&arguments.export, tool.as_deref(), arguments.states)?;
+    let path = &arguments.export;
+    let refuse = |problem: String, hint: &str| Error::Malformed {
+        path: path.to_owned(),
+        line: None,
+        column: None,
+        problem,
+        hint: hint.to_owned(),
+    };
+    let Some(execution) = recheck.execution else {
+        let why = recheck.not_executed.unwrap_or_default();
+        return Err(refuse(
+            format!("it cannot be verified: {why}"),
+            missing_tool(recheck.certificate.export.target.format),
+        )
+        .into());
+    };
+    let mut stdout = io::stdout().lock();
+    if arguments.json {
+        stdout.write_all(fpsrl::files::to_json(&execution)?.as_bytes())?;
+    } else if !arguments.quiet {
+        if recheck.changed {
+            writeln!(stdout, "note: {} has changed since it was exported", path.display())?;
+        }
+        writeln!(stdout, "{}", told_differences(&execution.differences, &execution.tool))?;
+    }
+    if execution.differences.passed {
+        return Ok(());
+    }
+    let problem =
+        format!("it does not do what the policy does: {}", told_differences(&execution.differences, &execution.tool));
+    Err(refuse(problem, if recheck.changed { "it was changed by hand; export again" } else { "do not use it" }).into())
+}
+
+/// Imports rules.
+pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
+    let imported = fpsrl::import::read(&arguments.file)?;
+    let mut policy = imported.policy;
+    let written = match &arguments.into {
+        Some(directory) => {
+            let run = RunDirectory::open(directory)?;
+            policy = run.adopt(&policy)?;
+            run.file("policy.json")
+        }
+        None => {
+            let path = arguments.out.clone().unwrap_or_else(|| arguments.file.with_extension("policy.json"));
+            if !arguments.force && path.exists() {
+                let source = io::Error::new(io::ErrorKind::AlreadyExists, "it is there already; --force replaces it");
+                return Err(Error::Write { path, source }.into());
+            }
+            fpsrl::files::write_json(&path, &policy)?;
+            path
+        }
+    };
+    let mut stdout = io::stdout().lock();
+    if arguments.json {
+        stdout.write_all(fpsrl::files::to_json(&policy)?.as_bytes())?;
+    } else if !arguments.quiet {
+        for (index, sentence) in fpsrl::explain::sentences(&policy).iter().enumerate() {
+            writeln!(stdout, "{}. {sentence}", index + 1)?;
+        }
+        writeln!(stdout, "the policy is in {}", written.display())?;
+        if imported.difference > 0.0 {
+            writeln!(
+                stdout,
+                "note: the file has no tanh; where several rules are active, actions differ by up to {:.1} % of their range",
+                100.0 * imported.difference
+            )?;
+        }
+        if let Some(directory) = &arguments.into {
+            writeln!(
+                stdout,
+                "score it with `fpsrl evaluate {0}`; `fpsrl search {0}` begins with it",
+                directory.display()
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn missing_tool(format: Format) -> &'static str {
+    match format {
+        Format::C => "install a C compiler, or name one with --tool",
+        Format::Rust => "install rustc, or name it with --tool",
+        Format::Python => "install Python 3, or name it with --tool",
+        Format::Javascript => "install Node.js, or name it with --tool",
+        Format::Onnx => "install Python 3 with the packages onnxruntime and numpy, or name such a Python with --tool",
+        Format::Fll => "install Python 3 with the packages pyfuzzylite and numpy, or name such a Python with --tool",
+        Format::Fis => "install Octave with its package fuzzy-logic-toolkit, or name it with --tool",
+        Format::Fcl | Format::Json => "export again",
+        Format::St => "install Python 3 with the packages blark and numpy, or name such a Python with --tool",
+    }
+}
+
+fn told_differences(differences: &Differences, tool: &str) -> String {
+    let mut text =
+        format!("largest difference {:.1e} over {} states, by {tool}", differences.largest, differences.compared);
+    if differences.wrong_flags > 0 {
+        text += &format!("; the flag is wrong in {} states", differences.wrong_flags);
+    }
+    if differences.beyond_limits > 0 {
+        text += &format!("; {} actions are beyond their limits", differences.beyond_limits);
+    }
+    if !differences.passed {
+        text += "; that is too much";
+    }
+    text
+}

@@ -1,0 +1,148 @@
+//! `fpsrl export`, `verify` and `import`: what they write, what they refuse, and that one undoes the other.
+
+mod common;
+
+use std::fs;
+
+use common::{finished_run, fpsrl, refused, stderr, stdout};
+use serde_json::Value;
+
+const FORMATS: [(&str, &str); 10] = [
+    ("c", "c"),
+    ("st", "st"),
+    ("python", "py"),
+    ("javascript", "mjs"),
+    ("rust", "rs"),
+    ("onnx", "onnx"),
+    ("fll", "fll"),
+    ("fcl", "fcl"),
+    ("fis", "fis"),
+    ("json", "json"),
+];
+
+#[test]
+fn every_format_comes_with_vectors_and_a_certificate_that_no_tool_contradicts() {
+    let directory = finished_run();
+    for (format, ending) in FORMATS {
+        let output = fpsrl(directory.path(), &["export", "run", "--to", format, "--json"]);
+        assert!(output.status.success(), "{format}: {}", stderr(&output));
+        let certificate: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let counted: u64 = certificate["states"].as_array().unwrap().iter().map(|pair| pair[1].as_u64().unwrap()).sum();
+        assert!(counted >= 10_000, "{format}");
+        // Which tools there are depends on the machine; those that there are must agree.
+        match &certificate["execution"] {
+            Value::Null => assert!(!certificate["not_executed"].as_str().unwrap().contains("failed"), "{certificate}"),
+            execution => assert_eq!(execution["differences"]["passed"], true, "{format}: {execution}"),
+        }
+        let rows = fs::read_to_string(directory.path().join(format!("small.{ending}.vectors.csv"))).unwrap();
+        assert!(
+            rows.starts_with("kind,position,velocity,force,outside\n") && rows.lines().count() as u64 == counted + 1
+        );
+    }
+}
+
+#[test]
+fn an_export_says_where_it_comes_from_unless_told_not_to() {
+    let directory = finished_run();
+    let text = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
+    assert!(fpsrl(directory.path(), &["export", "run", "--to", "c", "-o", "a.c"]).status.success());
+    assert!(fpsrl(directory.path(), &["export", "run", "--to", "c", "-o", "b.c", "--no-provenance"]).status.success());
+    for word in ["policy    sha256 ", "seed      1", "promise   return ", "log       sha256 "] {
+        assert!(text("a.c").contains(word), "{word}");
+        assert!(!text("b.c").contains(word), "{word}");
+    }
+}
+
+#[test]
+fn a_certificate_is_repeated_and_a_changed_export_is_found_out() {
+    let directory = finished_run();
+    assert!(fpsrl(directory.path(), &["export", "run", "--to", "json", "-o", "c.json"]).status.success());
+    let output = fpsrl(directory.path(), &["verify", "c.json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("over 11000 states"), "{}", stdout(&output));
+    let path = directory.path().join("c.json");
+    let mut controller: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let alpha = controller["policy"]["actions"][0]["alpha"].as_f64().unwrap();
+    controller["policy"]["actions"][0]["alpha"] = (0.5 * alpha + 0.1).into();
+    fs::write(&path, controller.to_string()).unwrap();
+    let output = fpsrl(directory.path(), &["verify", "c.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stdout(&output).contains("has changed since it was exported"));
+    assert!(stderr(&output).contains("does not do what the policy does"), "{}", stderr(&output));
+    let said = refused(directory.path(), &["verify", "none.c"]);
+    assert!(said.contains("none.c"), "{said}");
+}
+
+#[test]
+fn a_policy_alone_has_no_guard_and_says_so() {
+    let directory = finished_run();
+    let output = fpsrl(directory.path(), &["export", "run/policy.json", "--to", "json", "-o", "alone.json"]);
+    assert!(stdout(&output).contains("there is no guard"), "{}", stdout(&output));
+    let said =
+        refused(directory.path(), &["export", "run/policy.json", "--to", "json", "--guard", "hold", "-o", "b.json"]);
+    assert!(said.contains("no data to guard with"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused() {
+    let directory = finished_run();
+    let refuses = |arguments: &[&str], word: &str| {
+        let said = refused(directory.path(), &[&["export", "run"], arguments].concat());
+        assert!(said.contains(word), "{said}");
+    };
+    refuses(&["--to", "c", "--fallback", "forse=0"], "did you mean `force`?");
+    refuses(&["--to", "c", "--fallback", "force=2"], "within the limits");
+    refuses(&["--to", "c", "--rate-limit", "force=-1"], "above zero");
+    refuses(&["--to", "python", "--precision", "single"], "double precision");
+    refuses(&["--to", "json", "-o", "no/where.json"], "no/where.json");
+    fs::write(directory.path().join("there.c"), "mine").unwrap();
+    refuses(&["--to", "c", "-o", "there.c"], "--force");
+}
+
+#[test]
+fn what_was_exported_is_imported_again_and_can_be_scored() {
+    let directory = finished_run();
+    let policy = fs::read(directory.path().join("run/policy.json")).unwrap();
+    for format in ["fll", "fcl", "fis", "json"] {
+        assert!(fpsrl(directory.path(), &["export", "run", "--to", format, "--quiet"]).status.success());
+        let output = fpsrl(directory.path(), &["import", &format!("small.{format}"), "--out", "back.json", "--force"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(fs::read(directory.path().join("back.json")).unwrap(), policy, "{format}");
+    }
+    let output = fpsrl(directory.path(), &["import", "small.fll", "--into", "run"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(directory.path().join("run/start.json").exists());
+    let before: Value = serde_json::from_slice(&fs::read(directory.path().join("run/summary.json")).unwrap()).unwrap();
+    assert!(before["model_return"].is_null());
+    let output = fpsrl(directory.path(), &["evaluate", "run", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let scored: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let returned = scored["model_return"].as_f64().unwrap();
+    // A search that begins with it finds nothing worse.
+    let output = fpsrl(directory.path(), &["search", "run", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let searched: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert!(searched["search_return"].as_f64().unwrap().is_finite() && returned.is_finite());
+}
+
+#[test]
+fn rules_of_another_kind_are_refused_by_name() {
+    let directory = finished_run();
+    let fll = "Engine: e\nInputVariable: x\n  term: a Triangle 0 1 2\n";
+    fs::write(directory.path().join("e.fll"), fll).unwrap();
+    let said = refused(directory.path(), &["import", "e.fll"]);
+    assert!(
+        said.contains("e.fll, line 3") && said.contains("`a` is a Triangle") && said.contains("Gaussians"),
+        "{said}"
+    );
+    let fis = "[System]\nName='m'\nType='mamdani'\n";
+    fs::write(directory.path().join("m.fis"), fis).unwrap();
+    let said = refused(directory.path(), &["import", "m.fis"]);
+    assert!(said.contains("mamdani"), "{said}");
+    let fcl = "FUNCTION_BLOCK f\nVAR_INPUT\n  x : REAL;\nEND_VAR\nFUZZIFY x\n  TERM a := (0, 0) (1, 1);\nEND_FUZZIFY\n";
+    fs::write(directory.path().join("f.fcl"), fcl).unwrap();
+    let said = refused(directory.path(), &["import", "f.fcl"]);
+    assert!(said.contains("f.fcl, line 6") && said.contains("not a Gaussian"), "{said}");
+    fs::write(directory.path().join("x.txt"), "").unwrap();
+    assert!(refused(directory.path(), &["import", "x.txt"]).contains("known: fll, fcl, fis, json"));
+}

@@ -1,0 +1,284 @@
+//! Rule bases for fuzzy tools: FLL (fuzzylite), FCL (IEC 61131-7) and FIS (MATLAB, Octave).
+//!
+//! These formats hold the rules exactly, but have no place for α, the hyperbolic tangent and the limits. So a comment
+//! says which function turns a tool's output into the action, and another one, beginning with `@fpsrl`, says it for
+//! [`crate::import`]. The order of a Gaussian's numbers is mean, deviation in FLL and FCL, and deviation, mean in FIS.
+//! Far from every rule these tools divide 0 by 0, where the policy keeps to the nearest rule.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::controller::{Controller, Response};
+use super::identifier::{self, ascii};
+use super::provenance::Provenance;
+use super::view::head;
+use super::{Generated, GeneratedFile, Names};
+use crate::error::{Error, Result};
+use crate::explain::sentences;
+use crate::policy::{FuzzyPolicy, Quantity};
+
+/// What marks the comment that holds a [`Frame`].
+pub(crate) const MARK: &str = "@fpsrl ";
+
+/// All of a policy but its rules: what the formats have no place for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Frame {
+    pub states: Vec<Quantity>,
+    pub mirrored: bool,
+    pub actions: Vec<FrameAction>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FrameAction {
+    pub name: String,
+    pub unit: String,
+    pub limits: [f64; 2],
+    pub alpha: f64,
+}
+
+impl Frame {
+    fn of(policy: &FuzzyPolicy) -> Self {
+        let actions = policy.actions.iter().map(|action| FrameAction {
+            name: action.name.clone(),
+            unit: action.unit.clone(),
+            limits: action.limits,
+            alpha: action.alpha,
+        });
+        Self { states: policy.states.clone(), mirrored: policy.mirrored, actions: actions.collect() }
+    }
+}
+
+/// What the three writers share.
+struct Parts {
+    /// The lines of the comment at the head.
+    comment: Vec<String>,
+    engine: String,
+    states: Vec<String>,
+    actions: Vec<String>,
+    /// The range of each input.
+    ranges: Vec<[f64; 2]>,
+}
+
+impl Parts {
+    fn new(controller: &Controller, provenance: Option<&Provenance>) -> Result<Self> {
+        let policy = &controller.policy;
+        let texts =
+            policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|action| &action.name));
+        let mut states = identifier::FUZZY.names(texts.map(String::as_str));
+        let actions = states.split_off(policy.states.len());
+        let mut comment: Vec<String> = head(controller, provenance)
+            .into_iter()
+            // How a controller behaves at its edges is the tool's affair here.
+            .filter(|line| !["guard ", "unusable ", "memory "].iter().any(|word| line.starts_with(word)))
+            .collect();
+        comment.push("These are the rules alone. The action follows from what they give, from -1 to 1, by".to_owned());
+        for (action, name) in policy.actions.iter().zip(&actions) {
+            let [low, high] = action.limits;
+            comment.push(ascii(&format!(
+                "    {name}: {:?} + {:?} * tanh({:?} * output) {}",
+                0.5 * (low + high),
+                0.5 * (high - low),
+                action.alpha,
+                action.unit
+            )));
+        }
+        comment.push("Far from every rule a tool divides 0 by 0; the policy keeps to the nearest rule.".to_owned());
+        let frame =
+            serde_json::to_string(&Frame::of(policy)).map_err(|_| Error::Internal("a policy has no form in JSON"))?;
+        comment.push(format!("{MARK}{frame}"));
+        let rules = || policy.actions.iter().flat_map(|action| &action.rules);
+        let ranges = match &controller.guard {
+            Some(guard) => guard.ranges.clone(),
+            None => (0..policy.states.len())
+                .map(|variable| {
+                    let reach =
+                        |side: f64| rules().map(move |rule| rule.centre[variable] + side * 3.0 * rule.width[variable]);
+                    [reach(-1.0).fold(f64::INFINITY, f64::min), reach(1.0).fold(f64::NEG_INFINITY, f64::max)]
+                })
+                .collect(),
+        };
+        Ok(Self { comment, engine: identifier::identifier(&controller.name), states, actions, ranges })
+    }
+
+    fn finish(self, extension: &'static str, text: String, notes: Vec<String>) -> Generated {
+        let mut all = vec![
+            "the format has no place for alpha, tanh and limits: the file says in its head how the action follows"
+                .to_owned(),
+        ];
+        all.extend(notes);
+        Generated {
+            files: vec![GeneratedFile::text(extension, text)],
+            names: Names { controller: self.engine, states: self.states, actions: self.actions },
+            notes: all,
+        }
+    }
+
+    fn commented(&self, mark: &str) -> String {
+        self.comment.iter().fold(String::new(), |mut text, line| {
+            let _ = writeln!(text, "{}", format!("{mark} {line}").trim_end());
+            text
+        })
+    }
+
+    /// The largest output in a rule base, at least 1: the range of an output.
+    fn reach(action: &crate::policy::ActionRules) -> f64 {
+        action.rules.iter().fold(1.0, |reach, rule| rule.output.abs().max(reach))
+    }
+}
+
+/// The fuzzylite language.
+pub(super) fn fll(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
+    let parts = Parts::new(controller, provenance)?;
+    let policy = &controller.policy;
+    let clamps = controller.guard.as_ref().is_some_and(|guard| guard.response == Response::Clamp);
+    let mut text = parts.commented("#");
+    let _ = writeln!(text, "Engine: {}", parts.engine);
+    for (variable, name) in parts.states.iter().enumerate() {
+        let [low, high] = parts.ranges[variable];
+        let _ =
+            writeln!(text, "InputVariable: {name}\n  enabled: true\n  range: {low:?} {high:?}\n  lock-range: {clamps}");
+        for (action, action_name) in policy.actions.iter().zip(&parts.actions) {
+            for (index, rule) in action.rules.iter().enumerate() {
+                let (mean, deviation) = (rule.centre[variable], rule.width[variable]);
+                let _ = writeln!(text, "  term: {action_name}_{} Gaussian {mean:?} {deviation:?}", index + 1);
+            }
+        }
+    }
+    for (action, name) in policy.actions.iter().zip(&parts.actions) {
+        let reach = Parts::reach(action);
+        let _ = writeln!(
+            text,
+            "OutputVariable: {name}\n  enabled: true\n  range: {:?} {reach:?}\n  lock-range: false\n  aggregation: none\n  \
+             defuzzifier: WeightedAverage TakagiSugeno\n  default: nan\n  lock-previous: false",
+            -reach
+        );
+        for (index, rule) in action.rules.iter().enumerate() {
+            let _ = writeln!(text, "  term: {name}_{} Constant {:?}", index + 1, rule.output);
+        }
+    }
+    for (action, name) in policy.actions.iter().zip(&parts.actions) {
+        let _ = writeln!(
+            text,
+            "RuleBlock: {name}_rules\n  enabled: true\n  conjunction: AlgebraicProduct\n  disjunction: none\n  \
+             implication: none\n  activation: General"
+        );
+        for index in 1..=action.rules.len() {
+            let conditions: Vec<String> =
+                parts.states.iter().map(|state| format!("{state} is {name}_{index}")).collect();
+            let _ = writeln!(text, "  rule: if {} then {name} is {name}_{index}", conditions.join(" and "));
+        }
+    }
+    Ok(parts.finish("fll", text, Vec::new()))
+}
+
+/// The fuzzy control language, in the dialect of jFuzzyLogic: the standard itself knows no Gaussians.
+pub(super) fn fcl(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
+    let parts = Parts::new(controller, provenance)?;
+    let policy = &controller.policy;
+    let mut sentences = sentences(policy).into_iter();
+    let mut text = parts.commented("//");
+    let _ = writeln!(text, "// FCL of IEC 61131-7, in the dialect of jFuzzyLogic: GAUSS mean deviation.");
+    let _ = writeln!(text, "FUNCTION_BLOCK {}\n\nVAR_INPUT", parts.engine);
+    for name in &parts.states {
+        let _ = writeln!(text, "    {name} : REAL;");
+    }
+    let _ = writeln!(text, "END_VAR\n\nVAR_OUTPUT");
+    for name in &parts.actions {
+        let _ = writeln!(text, "    {name} : REAL;");
+    }
+    let _ = writeln!(text, "END_VAR");
+    for (variable, state) in parts.states.iter().enumerate() {
+        let _ = writeln!(text, "\nFUZZIFY {state}");
+        for (action, name) in policy.actions.iter().zip(&parts.actions) {
+            for (index, rule) in action.rules.iter().enumerate() {
+                let (mean, deviation) = (decimal(rule.centre[variable]), decimal(rule.width[variable]));
+                let _ = writeln!(text, "    TERM {name}_{} := GAUSS {mean} {deviation};", index + 1);
+            }
+        }
+        let _ = writeln!(text, "END_FUZZIFY");
+    }
+    for (action, name) in policy.actions.iter().zip(&parts.actions) {
+        let _ = writeln!(text, "\nDEFUZZIFY {name}");
+        for (index, rule) in action.rules.iter().enumerate() {
+            let _ = writeln!(text, "    TERM {name}_{} := {};", index + 1, decimal(rule.output));
+        }
+        let reach = decimal(Parts::reach(action));
+        let _ = writeln!(
+            text,
+            "    METHOD : COGS;\n    DEFAULT := 0.0;\n    RANGE := (-{reach} .. {reach});\nEND_DEFUZZIFY"
+        );
+    }
+    for (action, name) in policy.actions.iter().zip(&parts.actions) {
+        let _ = writeln!(text, "\nRULEBLOCK {name}_rules\n    AND : PROD;\n    ACT : PROD;\n    ACCU : SUM;");
+        for index in 1..=action.rules.len() {
+            let conditions: Vec<String> =
+                parts.states.iter().map(|state| format!("{state} IS {name}_{index}")).collect();
+            let _ = writeln!(text, "    // {}", ascii(&sentences.next().unwrap_or_default()));
+            let _ = writeln!(text, "    RULE {index} : IF {} THEN {name} IS {name}_{index};", conditions.join(" AND "));
+        }
+        let _ = writeln!(text, "END_RULEBLOCK");
+    }
+    let _ = writeln!(text, "\nEND_FUNCTION_BLOCK");
+    let note = "the dialect of FCL is jFuzzyLogic's, because the standard knows no Gaussians".to_owned();
+    Ok(parts.finish("fcl", text, vec![note]))
+}
+
+/// The file of MATLAB's and Octave's fuzzy toolboxes.
+pub(super) fn fis(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
+    let parts = Parts::new(controller, provenance)?;
+    let policy = &controller.policy;
+    let rules: usize = policy.actions.iter().map(|action| action.rules.len()).sum();
+    let mut text = parts.commented("%");
+    // Rules with the same output are summed, not compared.
+    let _ = writeln!(
+        text,
+        "\n[System]\nName='{}'\nType='sugeno'\nVersion=2.0\nNumInputs={}\nNumOutputs={}\nNumRules={rules}\nAndMethod='prod'\n\
+         OrMethod='probor'\nImpMethod='prod'\nAggMethod='sum'\nDefuzzMethod='wtaver'",
+        parts.engine,
+        policy.states.len(),
+        policy.actions.len()
+    );
+    for (variable, name) in parts.states.iter().enumerate() {
+        let [low, high] = parts.ranges[variable];
+        let _ = writeln!(text, "\n[Input{}]\nName='{name}'\nRange=[{low:?} {high:?}]\nNumMFs={rules}", variable + 1);
+        let mut number = 0;
+        for (action, action_name) in policy.actions.iter().zip(&parts.actions) {
+            for (index, rule) in action.rules.iter().enumerate() {
+                number += 1;
+                let (mean, deviation) = (rule.centre[variable], rule.width[variable]);
+                let _ = writeln!(text, "MF{number}='{action_name}_{}':'gaussmf',[{deviation:?} {mean:?}]", index + 1);
+            }
+        }
+    }
+    for (output, (action, name)) in policy.actions.iter().zip(&parts.actions).enumerate() {
+        let reach = Parts::reach(action);
+        let count = action.rules.len();
+        let _ =
+            writeln!(text, "\n[Output{}]\nName='{name}'\nRange=[{:?} {reach:?}]\nNumMFs={count}", output + 1, -reach);
+        for (index, rule) in action.rules.iter().enumerate() {
+            let _ = writeln!(text, "MF{0}='{name}_{0}':'constant',[{1:?}]", index + 1, rule.output);
+        }
+    }
+    let _ = writeln!(text, "\n[Rules]");
+    let mut number = 0;
+    for (output, action) in policy.actions.iter().enumerate() {
+        for index in 1..=action.rules.len() {
+            number += 1;
+            let conditions = vec![number.to_string(); policy.states.len()].join(" ");
+            let consequents: Vec<String> = (0..policy.actions.len())
+                .map(|other| if other == output { index.to_string() } else { "0".into() })
+                .collect();
+            let _ = writeln!(text, "{conditions}, {} (1) : 1", consequents.join(" "));
+        }
+    }
+    Ok(parts.finish("fis", text, Vec::new()))
+}
+
+/// A number that has a point and no exponent, which the grammar of FCL does not know.
+fn decimal(value: f64) -> String {
+    let text = format!("{value}");
+    if text.contains('.') { text } else { text + ".0" }
+}

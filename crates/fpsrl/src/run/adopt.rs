@@ -1,0 +1,162 @@
+//! A policy from elsewhere in a run directory: scored like one that was found, and where a search can begin.
+
+use super::directory::{self, GROWTH, POLICY, PROBLEM, RunDirectory, SEARCH, START, SUMMARY};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::policy::{FuzzyPolicy, RuleSpace};
+use crate::problem::Problem;
+
+impl RunDirectory {
+    /// Takes a policy over as the run's policy, and as the place where its searches begin (`start.json`). The
+    /// variables are matched by their names; units are the problem's.
+    pub fn adopt(&self, policy: &FuzzyPolicy) -> Result<FuzzyPolicy> {
+        let problem = self.problem()?;
+        let policy = self.fitted(policy, &problem)?;
+        let mut prepared =
+            vec![files::prepare_json(&self.file(START), &policy)?, files::prepare_json(&self.file(POLICY), &policy)?];
+        // What is known of the world stays; what was known of the old policy goes.
+        if let Ok(mut summary) = self.summary() {
+            summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
+            summary.model_return = None;
+            summary.true_return = None;
+            summary.gap = None;
+            summary.success = None;
+            summary.search_return = None;
+            summary.search_ending = None;
+            summary.growth = None;
+            summary.ceiling = None;
+            summary.promise = None;
+            summary.promise_kept = None;
+            summary.model_steps = None;
+            prepared.push(files::prepare_json(&self.file(SUMMARY), &summary)?);
+        }
+        for old in [SEARCH, GROWTH] {
+            directory::remove(&self.file(old))?;
+        }
+        prepared.into_iter().try_for_each(files::Prepared::commit)?;
+        Ok(policy)
+    }
+
+    /// The policy with the problem's variables, in the problem's order.
+    fn fitted(&self, policy: &FuzzyPolicy, problem: &Problem) -> Result<FuzzyPolicy> {
+        let mismatch = |what: String, hint: &str| Error::Mismatch {
+            path: "the policy".into(),
+            other: self.file(PROBLEM),
+            problem: what,
+            hint: hint.to_owned(),
+        };
+        let names = "rename the variables in the file to those of the problem";
+        if policy.states.len() != problem.states.len() || policy.actions.len() != problem.actions.len() {
+            return Err(mismatch("it has another number of states or actions".into(), names));
+        }
+        let mut order = Vec::new();
+        for state in &problem.states {
+            let index = policy.states.iter().position(|other| other.name == state.name);
+            order.push(index.ok_or_else(|| mismatch(format!("it has no state `{}`", state.name), names))?);
+        }
+        let mut fitted = policy.clone();
+        for (to, (state, from)) in problem.states.iter().zip(&order).enumerate() {
+            fitted.states[to] = policy.states[*from].clone();
+            fitted.states[to].unit.clone_from(&state.unit);
+        }
+        for (to, wanted) in problem.actions.iter().enumerate() {
+            let action = policy.actions.iter().find(|other| other.name == wanted.name);
+            let mut action =
+                action.ok_or_else(|| mismatch(format!("it has no action `{}`", wanted.name), names))?.clone();
+            if action.limits != wanted.limits {
+                let what =
+                    format!("the limits of `{}` are {:?} instead of {:?}", action.name, action.limits, wanted.limits);
+                return Err(mismatch(
+                    what,
+                    "give the output the problem's limits as its range, or change the problem's",
+                ));
+            }
+            action.unit.clone_from(&wanted.unit);
+            for rule in &mut action.rules {
+                rule.centre = order.iter().map(|from| rule.centre[*from]).collect();
+                rule.width = order.iter().map(|from| rule.width[*from]).collect();
+            }
+            fitted.actions[to] = action;
+        }
+        Ok(fitted)
+    }
+
+    /// Where a search begins, if `start.json` says so: a position of the space, the nearest to its policy.
+    pub(super) fn start(&self, problem: &Problem, space: &RuleSpace) -> Result<Option<Vec<f64>>> {
+        let path = self.file(START);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let policy = crate::export::read_policy(&path)?;
+        if let Some(position) = space.encode(&policy) {
+            return Ok(Some(position));
+        }
+        // A growing search passes by the number of rules that fits, sooner or later.
+        if problem.policy.grow {
+            return Ok(None);
+        }
+        let rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
+        Err(Error::Mismatch {
+            path,
+            other: self.file(PROBLEM),
+            problem: format!(
+                "it has {rules} rules, mirrored: {}; the problem asks for {}, mirrored: {}",
+                policy.mirrored, problem.policy.rules, problem.policy.mirrored
+            ),
+            hint: format!("search with `--rules {rules}`, or remove start.json"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{ActionRules, Quantity, Rule};
+    use crate::problem::WrittenProblem;
+    use crate::progress::Silent;
+
+    fn expert() -> FuzzyPolicy {
+        let rule = |velocity: f64, output: f64| Rule { centre: vec![velocity, -0.3], width: vec![0.5, 0.9], output };
+        FuzzyPolicy {
+            states: ["velocity", "position"].map(|name| Quantity { name: name.into(), unit: String::new() }).to_vec(),
+            mirrored: false,
+            actions: vec![ActionRules {
+                name: "force".into(),
+                unit: String::new(),
+                limits: [-1.0, 1.0],
+                alpha: 5.0,
+                rules: vec![rule(0.4, 1.0), rule(-0.4, -1.0)],
+            }],
+        }
+    }
+
+    #[test]
+    fn a_policy_from_elsewhere_takes_the_problems_order_and_units_and_starts_the_search() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut written = WrittenProblem::benchmark("mountain-car").unwrap();
+        written.data.samples = Some(400);
+        let problem = written.check().unwrap();
+        let run = crate::run::generate(&problem, &parent.path().join("run"), false, &Silent).unwrap();
+        let adopted = run.adopt(&expert()).unwrap();
+        assert_eq!(adopted, run.policy(&problem).unwrap());
+        assert_eq!(adopted.states[0].name, "position");
+        assert_eq!(adopted.states[1].unit, "m/s");
+        assert_eq!(adopted.act(&[0.1, 0.2]), expert().act(&[0.2, 0.1]));
+
+        let space = RuleSpace::new(&problem, &run.transitions(&problem).unwrap());
+        let position = run.start(&problem, &space).unwrap().unwrap();
+        assert_eq!(space.decode(&position), adopted);
+
+        let mut more = problem.clone();
+        more.policy.rules = 3;
+        let space = RuleSpace::new(&more, &run.transitions(&problem).unwrap());
+        let error = run.start(&more, &space).unwrap_err();
+        assert!(error.hint().unwrap().contains("--rules 2"), "{error}");
+        let mut other = expert();
+        other.states[0].name = "speed".into();
+        assert!(run.adopt(&other).unwrap_err().to_string().contains("velocity"));
+        let mut other = expert();
+        other.actions[0].limits = [-2.0, 2.0];
+        assert!(run.adopt(&other).unwrap_err().to_string().contains("limits"));
+    }
+}

@@ -1,0 +1,177 @@
+"""Exports controllers with every format, and has programs that are not ours run them.
+
+Usage: exports.py FPSRL ROOT DIRECTORY. Prints a line for each export; ends with 1 if any of them is not what the policy is.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+
+import jsonschema
+
+FPSRL, ROOT, DIRECTORY = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+GCC = "gcc -std=c99 -O2 -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror"
+SANITISED = " -fsanitize=undefined,float-divide-by-zero -fno-sanitize-recover=all"
+# Names that no language takes as they are.
+NAMES = ["int", "REAL", "θ̇", "Füllstand (m³)", "pole angle [rad]", "lambda", "class", "2nd stage", "a-b", "a_b", "A_B", "if",
+         "distance_1", "level", "level_seen", "self", "outside", "压力", "end_if", "x", "fn", "default", "float", "is", "exp"]
+
+
+def random_policy(seed, states, actions, rules, extreme):
+    """A policy with parameters of any size; `extreme` stretches them over many orders of magnitude."""
+    draw = random.Random(seed)
+    names = draw.sample(NAMES, len(NAMES))
+    scales = [10 ** draw.uniform(-5, 5) if extreme else draw.uniform(0.5, 5) for _ in range(states)]
+    def rule():
+        widths = [scale * 10 ** (draw.uniform(-2, 2) if extreme else draw.uniform(-1, 0.5)) for scale in scales]
+        return {"centre": [draw.uniform(-1, 1) * scale for scale in scales], "width": widths, "output": draw.uniform(-1, 1)}
+    def action(name):
+        low = draw.choice([-1.0, 0.0, -300.0, 1e-3, -1e4])
+        high = low + draw.choice([1e-2, 1.0, 50.0, 1e4])
+        alpha = draw.choice([0.0, 1e-2, 1.0, 20.0, 100.0]) if extreme else draw.uniform(0, 20)
+        return {"name": name, "unit": draw.choice(["", "N", "m³/h", "°C"]), "limits": [low, high], "alpha": alpha,
+                "rules": [rule() for _ in range(rules)]}
+    policy = {"format": 1, "states": [{"name": name, "unit": "m/s²"} for name in names[:states]], "mirrored": False,
+              "actions": [action(name) for name in names[states:states + actions]]}
+    return policy, scales
+
+
+def run_directory(path, policy, scales, seed):
+    """A run directory around a policy: the export looks at the problem, the log and the rules."""
+    draw = random.Random(seed)
+    path.mkdir(parents=True)
+    lines = [f'name = "random-{seed}"', "horizon = 10"]
+    for state, scale in zip(policy["states"], scales):
+        lines += ["[[state]]", f'name = "{state["name"]}"', f"start = [{-scale!r}, {scale!r}]"]
+    for action in policy["actions"]:
+        lines += ["[[action]]", f'name = "{action["name"]}"', f"limits = {action['limits']!r}"]
+    (path / "problem.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    names = [state["name"] for state in policy["states"]]
+    header = ["episode", "step", *names, *(action["name"] for action in policy["actions"]), *("next_" + n for n in names), "reward"]
+    rows = [",".join(header)]
+    for step in range(300):
+        values = [draw.uniform(-1.5, 1.5) * scale for scale in scales]
+        actions = [draw.uniform(*action["limits"]) for action in policy["actions"]]
+        rows.append(",".join(map(repr, [0, step, *values, *actions, *values, 0.0])))
+    (path / "transitions.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (path / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
+
+
+def fpsrl(*arguments):
+    return subprocess.run([FPSRL, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def differences(execution):
+    found = execution["differences"]
+    return found["passed"], found["largest"], found["compared"], execution["tool"]
+
+
+def export(run, out, arguments, tools):
+    """One export: its own certificate, then `verify` with each further tool."""
+    result = fpsrl("export", run, "--out", out, "--json", "--force", *arguments)
+    if result.returncode != 0:
+        return [(False, float("nan"), 0, result.stderr.strip())]
+    certificate = json.loads(result.stdout)
+    if certificate["execution"] is None:
+        return [(False, float("nan"), 0, certificate["not_executed"])]
+    lines = [differences(certificate["execution"])]
+    for options in tools:
+        result = fpsrl("verify", out, "--json", *options)
+        lines.append(differences(json.loads(result.stdout)) if result.stdout else (False, float("nan"), 0, result.stderr.strip()))
+    return lines
+
+
+def cases(run, name, large, response):
+    """Every format, with what it leaves to choose spread over the policies."""
+    def case(format_, ending, *arguments, tools=()):
+        options = ["--to", format_, *arguments]
+        if not any(word in arguments for word in ("--guard",)):
+            options += ["--guard", response]
+        return run, DIRECTORY / f"{name}{ending}", options, tools
+    for precision in ("double", "single"):
+        both = ["--precision", precision]
+        clang = GCC.replace("gcc", "clang")
+        yield case("c", f".{precision}.c", *both, tools=[["--tool", GCC + SANITISED], ["--tool", clang], ["--tool", clang + SANITISED]])
+        yield case("c", f".{precision}.own.c", *both, "--math", "own", "--guard", "hold", tools=[["--tool", clang + SANITISED]])
+        yield case("rust", f".{precision}.rs", *both)
+        yield case("onnx", f".{precision}.onnx", *both)
+        # blark takes minutes for blocks of a thousand lines.
+        if not large:
+            yield case("st", f".{precision}.st", *both)
+            yield case("st", f".{precision}.scl", *both, "--dialect", "siemens", "--guard", "hold")
+    yield case("python", ".py")
+    yield case("javascript", ".mjs")
+    yield case("json", ".json")
+    yield case("fll", ".fll")
+    yield case("fcl", ".fcl")
+    yield case("fis", ".fis", tools=[["--states", "300" if large else "1000"]])
+
+
+def round_trips(run, name, policy):
+    """What was exported as rules comes back as the same policy."""
+    for ending in ("fll", "fcl", "fis", "json"):
+        back = DIRECTORY / f"{name}.{ending}.policy.json"
+        result = fpsrl("import", DIRECTORY / f"{name}.{ending}", "--out", back, "--quiet", "--force")
+        same = result.returncode == 0 and json.loads(back.read_text(encoding="utf-8")) == policy
+        yield f"{name}, {ending}, read back", [(same, 0.0, 0, "fpsrl import" if same else result.stderr.strip())]
+
+
+def schemas(policies):
+    """Schemas are valid, take what fpsrl writes, and refuse what it would refuse."""
+    for name, paths in (("policy", policies), ("controller", sorted(DIRECTORY.glob("*.json")))):
+        schema = json.loads((ROOT / f"docs/{name}.schema.json").read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        paths = [path for path in paths if not path.name.endswith((".certificate.json", ".policy.json"))]
+        documents = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        faults = [error.message for document in documents for error in validator.iter_errors(document)]
+        broken = [dict(document, unknown=1) for document in documents] + [dict(document, format=0) for document in documents]
+        if any(validator.is_valid(document) for document in broken):
+            faults.append("it takes what is broken")
+        yield f"{name}.schema.json, {len(documents)} files", [(not faults and bool(documents), 0.0, 0, "; ".join(faults) or "jsonschema")]
+
+
+def main():
+    began = time.monotonic()
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    jobs, runs = [], []
+    for name in ("mountain-car", "cart-pole-balancing", "cart-pole-swing-up"):
+        run = DIRECTORY / f"run-{name}"
+        result = fpsrl("generate", name, "--samples", 1000, "--quiet", "--out", run, "--force")
+        assert result.returncode == 0, result.stderr
+        policy = json.loads((ROOT / f"xtask/policies/{name}.json").read_text(encoding="utf-8"))
+        (run / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
+        runs.append((run, name, policy, False, "clamp"))
+    shapes = [(1, 1, 1, 1, False), (2, 4, 2, 3, True), (3, 6, 1, 5, True), (4, 20, 5, 12, False), (5, 20, 5, 12, True)]
+    responses = ["fallback", "clamp", "flag", "hold", "clamp"]
+    for (seed, states, actions, rules, extreme), response in zip(shapes, responses):
+        policy, scales = random_policy(seed, states, actions, rules, extreme)
+        run = DIRECTORY / f"run-random-{seed}"
+        if not run.exists():
+            run_directory(run, policy, scales, seed)
+        runs.append((run, f"random-{seed}", policy, states * actions * rules > 200, response))
+    failed = 0
+    worst = {"double": 0.0, "single": 0.0}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for run, name, policy, large, response in runs:
+            for case in cases(run, name, large, response):
+                jobs.append((f"{case[1].name}", pool.submit(export, *case)))
+        results = [(label, job.result()) for label, job in jobs]
+    for run, name, policy, *_ in runs:
+        results += round_trips(run, name, policy)
+    results += schemas([run / "policy.json" for run, *_ in runs])
+    for label, lines in results:
+        for passed, largest, compared, tool in lines:
+            failed += not passed
+            precision = "single" if ".single." in label else "double"
+            worst[precision] = max(worst[precision], 0.0 if largest != largest else largest)
+            print(f"{'ok  ' if passed else 'FAIL'} {label:<34} {largest:8.1e}  {compared:>6} states  {tool.splitlines()[0] if tool else ''}")
+    print(f"{len(results)} exports, {failed} failed; largest differences {worst}; {time.monotonic() - began:.0f} s")
+    return 1 if failed else 0
+
+
+sys.exit(main())
