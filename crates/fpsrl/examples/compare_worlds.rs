@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     type Learn<'a> = Box<dyn Fn(&[Vec<f64>], &[f64]) -> Approximator + 'a>;
     let process = |options: gaussian_process::Options| -> Learn<'_> {
         let (rows, seed) = (&split.training, problem.seed);
-        Box::new(move |x, y| Approximator::GaussianProcess(GaussianProcess::fit(x, y, rows, &options, seed)))
+        Box::new(move |x, y| Approximator::GaussianProcess(Box::new(GaussianProcess::fit(x, y, rows, &options, seed))))
     };
     let trees = |options: forest::Options| -> Learn<'_> {
         let (rows, seed) = (&split.training, problem.seed);

@@ -70,7 +70,9 @@ impl Symmetry {
                 .map(|(other, point)| (distance(point), *other))
                 .min_by(|a, b| a.0.total_cmp(&b.0))
         };
-        let found: Vec<(usize, (f64, usize), (f64, usize))> =
+        // A row, and its nearest row and nearest mirror image, each with its distance.
+        type Neighbours = (usize, (f64, usize), (f64, usize));
+        let found: Vec<Neighbours> =
             queries.iter().filter_map(|&row| Some((row, nearest(row, 1.0)?, nearest(row, -1.0)?))).collect();
         let mut near: Vec<f64> = found.iter().map(|(_, same, _)| same.0).collect();
         near.sort_by(f64::total_cmp);

@@ -217,7 +217,7 @@ fn state(controller: &Controller, ranges: &[[f64; 2]], kind: Kind, index: u32) -
     // What concerns the state as a whole comes after what concerns its variables.
     let rules: Vec<_> = controller.policy.actions.iter().flat_map(|action| &action.rules).collect();
     let near = rules[(stream.uniform(0, index, whole) * rules.len() as f64) as usize % rules.len()];
-    let is_near = index % 2 == 0;
+    let is_near = index.is_multiple_of(2);
     let chosen = (stream.uniform(1, index, whole) * ranges.len() as f64) as usize % ranges.len();
     ranges
         .iter()

@@ -236,7 +236,7 @@ fn choose(tool: Option<&[String]>, usual: &[&str], arguments: &[&str]) -> Option
     match tool {
         // Without arguments of its own, it gets the usual ones.
         Some([program]) => answers(program).then(|| with_arguments(program)),
-        Some([program, rest @ ..]) => answers(program).then(|| [&[program.clone()], rest].concat()),
+        Some([program, rest @ ..]) => answers(program).then(|| [std::slice::from_ref(program), rest].concat()),
         _ => usual.iter().find(|program| answers(program)).map(|program| with_arguments(program)),
     }
 }

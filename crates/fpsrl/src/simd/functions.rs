@@ -18,7 +18,7 @@ use fearless_simd::{Select, Simd, SimdBase, SimdCvtTruncate, SimdFloat};
 const SIGN: u32 = 0x8000_0000;
 
 /// What [`begin_scaled_atan`] takes is this many times the number whose arctangent is meant.
-pub const ATAN_INPUT_SCALE: f32 = 0.672_411_64;
+pub const ATAN_INPUT_SCALE: f32 = 0.672_411_6;
 
 /// What [`end_scaled_atan`] gives is this many times the arctangent.
 pub const ATAN_OUTPUT_SCALE: f64 = ATAN_INPUT_SCALE as f64 / std::f64::consts::FRAC_PI_4;

@@ -16,7 +16,7 @@ use crate::simd::Arithmetic;
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Approximator {
     /// A Gaussian process.
-    GaussianProcess(GaussianProcess),
+    GaussianProcess(Box<GaussianProcess>),
     /// A forest, or a single tree.
     Forest(Forest),
 }

@@ -383,7 +383,7 @@ impl Plan {
             .flat_map(|index| depths(index).into_iter().map(move |depth| (index, depth)))
             .collect();
         // The deepest take longest: begun first, they do not leave one thread working alone at the end.
-        tasks.sort_by(|a, b| b.1.cmp(&a.1));
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.1));
         let restarts = problem.world.restarts;
         let epochs = problem.world.epochs;
         let probe = if restarts == 1 { epochs } else { (epochs as f64 * PROBE).ceil() as usize };

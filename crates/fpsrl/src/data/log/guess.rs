@@ -179,12 +179,11 @@ impl Guess {
                 Some("it is empty".to_owned())
             } else if finite.iter().all(|value| *value == finite[0]) {
                 Some(format!("it has one value in all rows: {}", finite[0]))
-            } else if self.episode.is_some()
-                && names_one_of(&column.name, &["step", "index", "row", "id", "unnamed"])
+            } else if (names_one_of(&column.name, &["index", "row", "id", "unnamed"])
+                // Only beside a column of episodes: a step may be anything else by itself.
+                || (self.episode.is_some() && names_one_of(&column.name, &["step"])))
                 && is_mostly_rising(column)
             {
-                Some("it counts rows".to_owned())
-            } else if names_one_of(&column.name, &["index", "row", "id", "unnamed"]) && is_mostly_rising(column) {
                 Some("it counts rows".to_owned())
             } else {
                 None

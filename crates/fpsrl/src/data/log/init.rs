@@ -177,7 +177,7 @@ impl Drafting<'_> {
             stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
         let name = name.trim_start_matches(['.', '-']);
         line("name", quoted(if name.is_empty() { "log" } else { name }), "the run directory is called after it");
-        let longest = report.map_or(0, |report| longest_episode(report));
+        let longest = report.map_or(0, longest_episode);
         let horizon = longest.clamp(100, 200);
         line(
             "horizon",

@@ -109,7 +109,7 @@ fn learn(kind: Kind, columns: &[Vec<f64>], targets: &[f64], rows: &[usize], seed
         Kind::Process { exact_rows } => {
             let options =
                 gaussian_process::Options { exact_rows, centres: FREE_CENTRES, ..gaussian_process::Options::default() };
-            Approximator::GaussianProcess(GaussianProcess::fit(columns, targets, rows, &options, seed))
+            Approximator::GaussianProcess(Box::new(GaussianProcess::fit(columns, targets, rows, &options, seed)))
         }
         Kind::Forest => Approximator::Forest(Forest::fit(columns, targets, rows, &forest::Options::default(), seed)),
         Kind::Tree => Approximator::Forest(Forest::fit(columns, targets, rows, &forest::Options::single_tree(), seed)),

@@ -136,7 +136,7 @@ fn degenerate_rows_make_no_panic() {
         let count = targets.len();
         for exact_rows in [0, 2_000] {
             let options = Options { exact_rows, ..Options::default() };
-            let process = GaussianProcess::fit(&[column.clone()], &targets, &rows(count), &options, 1);
+            let process = GaussianProcess::fit(std::slice::from_ref(&column), &targets, &rows(count), &options, 1);
             assert_eq!(process.fault(1), None, "{process:?}");
             assert!(process.evaluate(&[0.5]).is_finite() && process.variance(&[0.5]) > 0.0);
         }
