@@ -227,6 +227,7 @@ fn fill(template: &str, context: minijinja::Value) -> Result<String> {
     let mut environment = minijinja::Environment::new();
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
+    environment.set_keep_trailing_newline(true);
     environment.render_str(template, context).map_err(|_| Error::Internal("a template of a harness is broken"))
 }
 
