@@ -13,10 +13,10 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 const USAGE: &str = "\
-usage: cargo xtask test
+usage: cargo xtask test [WORDS]
 
-  test    format, lints, tests, documents; exit code 0 if everything passes
-          (with CI=true in the environment, nothing may be skipped)";
+  test    format, lints, tests, documents, and what programs of others say; exit code 0 if everything passes
+          (with CI=true in the environment, nothing may be skipped; with words, only the checks named by them)";
 
 /// How a check ended.
 enum Outcome {
@@ -51,7 +51,7 @@ const CHECKS: &[Check] = &[
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["test"] => test(),
+        ["test", words @ ..] => test(words),
         ["bench", rest @ ..] => report(bench::bench(&root(), rest)),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}\n\n{}", bench::USAGE);
@@ -74,12 +74,13 @@ fn report(outcome: Outcome) -> ExitCode {
     }
 }
 
-fn test() -> ExitCode {
+fn test(words: &[&str]) -> ExitCode {
     let root = root();
     let nothing_may_be_skipped = std::env::var("CI").is_ok_and(|value| value == "true");
     let mut lines = Vec::new();
     let mut failed = Vec::new();
-    for &(name, check) in CHECKS {
+    let is_asked = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
+    for &(name, check) in CHECKS.iter().filter(|(name, _)| is_asked(name)) {
         println!("== {name}");
         let began = Instant::now();
         let outcome = match check(&root) {
@@ -97,6 +98,11 @@ fn test() -> ExitCode {
             }
         };
         lines.push(format!("  {name:<26} {:>6.1} s  {verdict}", began.elapsed().as_secs_f64()));
+    }
+    if lines.is_empty() {
+        let names: Vec<&str> = CHECKS.iter().map(|(name, _)| *name).collect();
+        eprintln!("error: no check is called so; there are: {}", names.join("; "));
+        return ExitCode::from(2);
     }
     println!("\n{}", lines.join("\n"));
     if failed.is_empty() {

@@ -253,7 +253,7 @@ pub struct Pace {
 #[derive(Debug, Args)]
 pub struct New {
     /// A built-in problem's name, or the path of a problem file
-    #[arg(value_name = "NAME|PROBLEM.TOML", required_unless_present = "resume")]
+    #[arg(value_name = "NAME|PROBLEM.TOML")]
     pub problem: Option<String>,
     /// Where every random number comes from
     #[arg(long)]

@@ -16,6 +16,7 @@ plant = "mountain-car"
 [data]
 samples = 400
 [world]
+kind = "ensemble"
 layers = 1
 epochs = 3
 [search]

@@ -138,12 +138,12 @@ fn without_comments(text: &str) -> String {
     plain
 }
 
-/// What stands before each semicolon, with the line that it begins in; punctuation is set apart by spaces.
+/// What stands before each semicolon, with the line of that semicolon: what stands before a statement may be the beginning
+/// of a section, on lines of its own. Punctuation is set apart by spaces.
 fn statements(text: &str) -> Vec<(usize, String)> {
     let mut statements = Vec::new();
     let mut line = 1;
     for statement in text.split(';') {
-        let begin = line + statement.chars().take_while(|c| c.is_whitespace()).filter(|c| *c == '\n').count();
         line += statement.matches('\n').count();
         let spaced = statement
             .replace(":=", " \u{1} ")
@@ -151,7 +151,7 @@ fn statements(text: &str) -> Vec<(usize, String)> {
             .replace('\u{1}', ":=")
             .replace('(', " ( ")
             .replace(')', " ) ");
-        statements.push((begin, spaced));
+        statements.push((line, spaced));
     }
     statements
 }
