@@ -72,14 +72,18 @@ fn judged(findings: &Findings) -> String {
             rows.push((label.to_owned(), minus(&number(value))));
         }
     }
+    let said = match (verdict["word"].as_str(), verdict["reason"].as_str()) {
+        (Some(word), Some(reason)) => format!("<p>Judged <b>{}</b>: {}</p>", escape(word), escape(reason)),
+        _ => String::new(),
+    };
     if rows.is_empty() {
-        return String::new();
+        return said;
     }
     let list: String = rows
         .iter()
         .map(|(label, value)| format!("<tr><th scope=\"row\">{label}</th><td class=\"value\">{value}</td></tr>"))
         .collect();
-    format!("<div class=\"scroll\"><table><tbody>{list}</tbody></table></div>")
+    format!("{said}<div class=\"scroll\"><table><tbody>{list}</tbody></table></div>")
 }
 
 fn replays(findings: &Findings) -> String {

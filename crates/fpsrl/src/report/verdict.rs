@@ -35,7 +35,8 @@ pub(super) fn verdict(findings: &Findings) -> String {
     let verdict = &findings.raw["verdict"];
     let true_return = findings.true_returns.as_ref().map(|returns| mean(returns));
     let (word, class, reason) = match (verdict["word"].as_str(), verdict["reason"].as_str()) {
-        (Some(word), reason) => {
+        // Where the true plant has spoken, the verdict on the world model is only evidence.
+        (Some(word), reason) if true_return.is_none() || findings.problem.success.is_none() => {
             let (shown, class) = match word {
                 "go" => ("Go", "good"),
                 "careful" => ("Careful", "fair"),
