@@ -87,7 +87,7 @@ def export(run, out, arguments, tools):
     return lines
 
 
-def cases(run, name, large, response):
+def cases(run, name, large, extreme, response):
     """Every format, with what it leaves to choose spread over the policies."""
     def case(format_, ending, *arguments, tools=()):
         options = ["--to", format_, *arguments]
@@ -110,7 +110,10 @@ def cases(run, name, large, response):
     yield case("json", ".json")
     yield case("fll", ".fll")
     yield case("fcl", ".fcl")
-    yield case("fis", ".fis", tools=[["--states", "300" if large else "1000"]])
+    # Octave's toolkit ends with an error where the memberships of every rule vanish, as they do somewhere among extreme
+    # widths over twenty inputs; there only our own reader checks the file.
+    octave = [] if large and extreme else [["--states", "300" if large else "1000"]]
+    yield case("fis", ".fis", tools=octave)
 
 
 def round_trips(run, name, policy):
@@ -147,7 +150,7 @@ def main():
         assert result.returncode == 0, result.stderr
         policy = json.loads((ROOT / f"xtask/policies/{name}.json").read_text(encoding="utf-8"))
         (run / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
-        runs.append((run, name, policy, False, "clamp"))
+        runs.append((run, name, policy, False, False, "clamp"))
     shapes = [(1, 1, 1, 1, False), (2, 4, 2, 3, True), (3, 6, 1, 5, True), (4, 20, 5, 12, False), (5, 20, 5, 12, True)]
     responses = ["fallback", "clamp", "flag", "hold", "clamp"]
     for (seed, states, actions, rules, extreme), response in zip(shapes, responses):
@@ -155,12 +158,12 @@ def main():
         run = DIRECTORY / f"run-random-{seed}"
         if not run.exists():
             run_directory(run, policy, scales, seed)
-        runs.append((run, f"random-{seed}", policy, states * actions * rules > 200, response))
+        runs.append((run, f"random-{seed}", policy, states * actions * rules > 200, extreme, response))
     failed = 0
     worst = {"double": 0.0, "single": 0.0}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for run, name, policy, large, response in runs:
-            for case in cases(run, name, large, response):
+        for run, name, policy, large, extreme, response in runs:
+            for case in cases(run, name, large, extreme, response):
                 jobs.append((f"{case[1].name}", pool.submit(export, *case)))
         results = [(label, job.result()) for label, job in jobs]
     for run, name, policy, *_ in runs:
