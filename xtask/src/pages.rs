@@ -75,7 +75,7 @@ fn make_runs(root: &Path, pages: &Path) -> Result<(), String> {
     for plant in ["mountain-car", "cart-pole-balancing", "cart-pole-swing-up"] {
         let problem = pages.join(format!("{plant}.toml"));
         let text = format!(
-            "name = \"{plant}\"\nplant = \"{plant}\"\n[data]\nsamples = 3000\n[world]\nlayers = 1\nepochs = 12\n\
+            "name = \"{plant}\"\nplant = \"{plant}\"\n[data]\nsamples = 3000\n[world]\nkind = \"ensemble\"\nlayers = 1\nepochs = 12\n\
              [search]\nparticles = 20\niterations = 15\nstart_states = 20\n[evaluation]\nstart_states = 200\n"
         );
         std::fs::write(&problem, text).map_err(|error| error.to_string())?;
@@ -108,8 +108,8 @@ fn write_log(directory: &Path, states: usize, rules: usize, hostile: bool) -> st
             (true, 2) => "\u{202e}درجة الحرارة".into(),
             (true, 3) => long.clone(),
             (true, 4) => "]]>--><!--<svg onload=executed=3>".into(),
-            (true, 5) => "'); executed = 4; ('".into(),
-            (true, 6) => "&lt;b&gt; ${executed = 5} {{6}}".into(),
+            (true, 5) => "x')||(executed=4)||('x".into(),
+            (true, 6) => "&lt b&gt ${executed = 5} {{6}}".into(),
             _ => format!("sensor {index}"),
         })
         .collect();
@@ -124,7 +124,7 @@ fn write_log(directory: &Path, states: usize, rules: usize, hostile: bool) -> st
     let action = if hostile { "<b onclick=executed=8>valve</b>" } else { "valve" };
     let _ = write!(
         problem,
-        "[[action]]\nname = {}\nunit = {}\nlimits = [-1.0, 1.0]\n[world]\nlayers = 1\nneurons = 2\nepochs = 3\n\
+        "[[action]]\nname = {}\nunit = {}\nlimits = [-1.0, 1.0]\n[world]\nkind = \"ensemble\"\nlayers = 1\nneurons = 2\nepochs = 3\n\
          [policy]\nrules = {rules}\n[search]\nparticles = 8\niterations = 3\nstart_states = \
          10\n[evaluation]\nstart_states = 50\n",
         quoted(action),

@@ -81,6 +81,8 @@ fn world(name: &str, samples: usize) -> Result<Value, Box<dyn Error>> {
     let mut problem = Problem::benchmark(name)?;
     problem.data.samples = samples;
     problem.world.epochs = 15;
+    // The page computes networks; other models come with their trajectories.
+    problem.world.kind = fpsrl::problem::WorldKind::Ensemble;
     let log = generate(&problem, &Silent)?;
     let model = fit(&problem, &log, &Silent)?;
     let stream = Stream::new(7, Purpose::TestStart);
