@@ -7,7 +7,7 @@ use crate::outside::environment;
 use crate::{Outcome, cargo_path, run};
 
 /// From the Python index: environments to record and to drive, and writers of every format.
-const PACKAGES: [&str; 7] = ["gymnasium", "minari", "h5py", "pillow", "numpy", "pyarrow", "polars"];
+const PACKAGES: [&str; 7] = ["gymnasium", "minari[create]", "h5py", "pillow", "numpy", "pyarrow", "polars"];
 
 /// Records MountainCarContinuous-v0 and CartPole-v1, finds controllers from the logs alone, and drives both with them; and
 /// reads one log as CSV, Parquet, npz and HDF5 as Minari writes it.
