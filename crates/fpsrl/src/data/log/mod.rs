@@ -1,6 +1,6 @@
 //! A log of the user's own: from the files of a historian to transitions.
 //!
-//! [`read`] makes a [`Table`] of a file, whatever its format. [`import`] turns tables into
+//! [`read()`] makes a [`Table`] of a file, whatever its format. [`import()`] turns tables into
 //! [`Transitions`](super::Transitions) by the roles that the problem file gives to columns. On the way everything that
 //! real logs hold in store is looked for: what cannot be used is refused with its line, what can be repaired is
 //! repaired and counted.
