@@ -224,7 +224,7 @@ for (const run of runs) {
       const misfits = async () => (run === "hostile" ? [] : await page.evaluate(overflowing));
       assert.deepEqual(await misfits(), [], `${said}: text does not fit`);
       await namesAreOnlyText(page, run);
-      if (theme === "light") {
+      if (theme === "light" && run !== "hostile") {
         await slidersMoveThePictures(page);
         await theAnimationPlays(page);
         await theMapIsDrawn(page);
