@@ -162,9 +162,11 @@ fn stem(x: f64, share: f64) -> String {
 /// A policy as one picture, an SVG document that stands alone, with an example state.
 ///
 /// ```
-/// use fpsrl::{data::Transitions, explain::{DataProfile, rule_picture}, policy::RuleSpace, problem::Problem};
-/// let problem = Problem::benchmark("mountain-car")?;
-/// let log = Transitions::new(2, 1);
+/// use fpsrl::explain::{DataProfile, rule_picture};
+/// use fpsrl::{data::generate::generate, policy::RuleSpace, problem::Problem, progress::Silent};
+/// let mut problem = Problem::benchmark("mountain-car")?;
+/// problem.data.samples = 100;
+/// let log = generate(&problem, &Silent)?;
 /// let space = RuleSpace::new(&problem, &log);
 /// let policy = space.decode(space.high());
 /// let picture = rule_picture(&policy, &DataProfile::new(&problem, &log), problem.plant, &[-0.5, 0.0]);

@@ -156,6 +156,9 @@ fn searched_rules(problem: &Problem) -> usize {
 
 /// The range between two outer quantiles; never empty.
 fn robust_range(values: &[f64]) -> [f64; 2] {
+    if values.is_empty() {
+        return [-1.0, 1.0];
+    }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
