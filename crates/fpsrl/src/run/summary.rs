@@ -66,9 +66,6 @@ pub struct Summary {
     /// Members of the ensemble that was searched on.
     #[serde(default)]
     pub members: Option<usize>,
-    /// What each learned quantity's model is made of, and why it ended there.
-    #[serde(default)]
-    pub world_kinds: Vec<(String, String)>,
     /// Steps of the world model that the search took.
     pub model_steps: Option<u64>,
     /// Seconds that each stage took.
@@ -107,7 +104,6 @@ impl Summary {
             promise: None,
             promise_kept: None,
             members: None,
-            world_kinds: Vec::new(),
             world_errors: Figures::default(),
             model_steps: None,
             seconds: Figures::default(),
