@@ -381,6 +381,7 @@ impl NfqArguments {
             epochs: self.epochs.unwrap_or(default.epochs),
             hidden: if self.hidden.is_empty() { default.hidden } else { self.hidden.clone() },
             seed: self.seed.unwrap_or(default.seed),
+            ..default
         }
     }
 }

@@ -6,6 +6,9 @@
 //! saturated neurons (100 iterations: balancing -3.3 on the model instead of -1.9, mountain car -43.7 instead of -42.3).
 //! Actions are the lowest, the middle and the highest value. After each iteration the greedy policy is scored on the
 //! world model, and the best one is kept: the log alone does not tell when to stop.
+//!
+//! What limits it is not the fit to the log but what the network says beyond it: a good policy leaves the states of a
+//! random one at once. So where the problem is declared symmetric, every row is learned from in its mirror image too.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -28,33 +31,48 @@ const MOST_CHOICES: usize = 243;
 /// The part of the sigmoid's range that targets are scaled to; its ends are out of reach.
 const TARGET_RANGE: [f64; 2] = [0.05, 0.95];
 
-/// How targets become outputs of a sigmoid: [low, high] to [`TARGET_RANGE`], by the root of the distance from the top.
+/// Powers that the distance from the top may be taken to.
+const POWERS: [f64; 2] = [0.25, 1.0];
+
+/// How targets become outputs of a sigmoid: [low, high] to [`TARGET_RANGE`], by a power of the distance from the top.
 ///
 /// A fall costs a balancing pole thirty times what a bad position does; on an even scale the network would spend itself on
-/// telling falls apart. Good actions are told apart near the top, where the root spreads the scale.
-struct TargetScale {
+/// telling falls apart. The power puts the middle target into the middle of the range, so that good actions are told apart
+/// as well as bad ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetScale {
     low: f64,
     high: f64,
+    power: f64,
 }
 
 impl TargetScale {
     fn of(targets: &[f64]) -> Self {
         let low = targets.iter().copied().fold(f64::INFINITY, f64::min);
         let high = targets.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // Equal targets, as those of a log that never sees a reward, stand at the top.
-        Self { low: if high > low { low } else { high - 1.0 }, high }
+        if high <= low {
+            // Equal targets, as those of a log that never sees a reward, stand at the top.
+            return Self { low: high - 1.0, high, power: 1.0 };
+        }
+        let mut distances: Vec<f64> = targets.iter().map(|target| (high - target) / (high - low)).collect();
+        let middle = distances.len() / 2;
+        let (_, &mut median, _) = distances.select_nth_unstable_by(middle, f64::total_cmp);
+        // Where half of the targets stand at the top, nothing brings them into the middle.
+        let power = if median > 0.0 && median < 1.0 { 0.5f64.ln() / median.ln() } else { 1.0 };
+        Self { low, high, power: power.clamp(POWERS[0], POWERS[1]) }
     }
 
     fn apply(&self, target: f64) -> f64 {
         let [least, most] = TARGET_RANGE;
-        most - (most - least) * ((self.high - target) / (self.high - self.low)).max(0.0).sqrt()
+        most - (most - least) * ((self.high - target) / (self.high - self.low)).max(0.0).powf(self.power)
     }
 
     fn undo(&self, output: f64) -> f64 {
         let [least, most] = TARGET_RANGE;
         let root = (most - output) / (most - least);
         // A network may promise a little more than there is in any target.
-        self.high - (self.high - self.low) * root * root.abs()
+        self.high - (self.high - self.low) * root.signum() * root.abs().powf(1.0 / self.power)
     }
 }
 
@@ -70,6 +88,9 @@ pub struct NfqSettings {
     pub hidden: Vec<usize>,
     /// Where the first weights come from.
     pub seed: u64,
+    /// Whether every row is also learned from with the signs of its states and actions turned.
+    #[serde(default)]
+    pub mirrored: bool,
 }
 
 impl NfqSettings {
@@ -83,7 +104,8 @@ impl NfqSettings {
     /// ```
     pub fn of(problem: &Problem) -> Self {
         let layers = if problem.plant == Some(PlantKind::CartPoleSwingUp) { 3 } else { 2 };
-        Self { iterations: 200, epochs: 300, hidden: vec![20; layers], seed: problem.seed }
+        let (hidden, mirrored) = (vec![20; layers], problem.policy.mirrored);
+        Self { iterations: 200, epochs: 300, hidden, seed: problem.seed, mirrored }
     }
 
     /// Refuses settings that cannot run.
@@ -216,8 +238,8 @@ pub struct NfqRecord {
 pub struct NfqState {
     /// The network after the last iteration.
     pub network: QNetwork,
-    /// The lowest and the highest target that the network's output stands for; none before the first iteration.
-    pub range: Option<[f64; 2]>,
+    /// What the network's output stands for; none before the first iteration.
+    pub scale: Option<TargetScale>,
     /// The network with the best return on the world model.
     pub best: QNetwork,
     /// A row an iteration.
@@ -274,9 +296,13 @@ impl<'a> Nfq<'a> {
         // Rows that begin in an absorbing state say nothing about what to do, and nothing bootstraps from them.
         let kept: Vec<usize> =
             (0..transitions.len()).filter(|&row| absorbed[row].is_none() || !transitions.stays(row)).collect();
-        let transitions = &transitions.rows(&kept);
-        let final_values =
+        let mut transitions = transitions.rows(&kept);
+        let mut final_values: Vec<Option<f64>> =
             kept.iter().map(|&row| absorbed[row].map(|reward| reward / (1.0 - problem.discount()))).collect();
+        if settings.mirrored {
+            add_mirror_images(&mut transitions);
+            final_values.extend_from_within(..);
+        }
         let inputs: Vec<Scale> =
             transitions.states.iter().chain(&transitions.actions).map(|column| Scale::robust(column)).collect();
         let scaled = |columns: &[Vec<f64>], scales: &[Scale]| -> Vec<Vec<f32>> {
@@ -303,7 +329,7 @@ impl<'a> Nfq<'a> {
             following: Batch::new(following),
             rewards: transitions.rewards.clone(),
             final_values,
-            state: NfqState { best: network.clone(), network, range: None, history: Vec::new() },
+            state: NfqState { best: network.clone(), network, scale: None, history: Vec::new() },
             settings,
         })
     }
@@ -319,8 +345,8 @@ impl<'a> Nfq<'a> {
                 return Err(fault);
             }
         }
-        if state.range.is_none() != state.history.is_empty() {
-            return Err("its range of targets does not belong to its history".into());
+        if state.scale.is_none() != state.history.is_empty() {
+            return Err("its scale of targets does not belong to its history".into());
         }
         self.state = state;
         Ok(())
@@ -351,7 +377,7 @@ impl<'a> Nfq<'a> {
         let scaling = TargetScale::of(&targets);
         let scaled: Vec<f32> = targets.iter().map(|&target| scaling.apply(target) as f32).collect();
         let error = self.fit(&scaled);
-        self.state.range = Some([scaling.low, scaling.high]);
+        self.state.scale = Some(scaling);
 
         let policy = self.policy(&self.state.network);
         let mut workspace = self.fitness.workspace();
@@ -376,14 +402,17 @@ impl<'a> Nfq<'a> {
         let stream = Stream::new(self.settings.seed, Purpose::QWeights);
         *network = QNetwork::random(&network.sizes, stream, self.state.history.len() as u32);
         let mut rprop = Rprop::new(network.parameters.len());
+        let mut centred = network.centred();
         let mut best = (f64::INFINITY, Vec::new());
         for epoch in 0..=self.settings.epochs {
-            let (gradient, half_squares) = network.kernel().gradient(&self.batch, targets, self.numerics);
+            let (mut gradient, half_squares) = network.kernel().gradient(&self.batch, targets, self.numerics);
             if half_squares < best.0 {
                 best = (half_squares, network.parameters.clone());
             }
             if epoch < self.settings.epochs {
-                rprop.step(&mut network.parameters, &gradient);
+                network.centre_gradient(&mut gradient);
+                rprop.step(&mut centred, &gradient);
+                network.set_centred(&centred);
             }
         }
         if best.0.is_finite() {
@@ -396,7 +425,7 @@ impl<'a> Nfq<'a> {
     fn targets(&mut self) -> Vec<f64> {
         let rows = self.batch.rows();
         let mut values = vec![0.0; rows];
-        if let Some([low, high]) = self.state.range {
+        if let Some(scaling) = self.state.scale {
             let states = self.inputs.len() - self.choices[0].len();
             let mut best = vec![f32::NEG_INFINITY; rows];
             let kernel = QKernel::new(Cow::Borrowed(&self.state.network));
@@ -407,7 +436,6 @@ impl<'a> Nfq<'a> {
                 let outputs = kernel.outputs(&self.following, self.numerics);
                 best.iter_mut().zip(outputs).for_each(|(best, output)| *best = best.max(output));
             }
-            let scaling = TargetScale { low, high };
             values.iter_mut().zip(best).for_each(|(value, output)| *value = scaling.undo(f64::from(output)));
         }
         values
@@ -416,6 +444,21 @@ impl<'a> Nfq<'a> {
             .zip(&self.rewards)
             .map(|((value, final_value), reward)| reward + self.discount * final_value.unwrap_or(*value))
             .collect()
+    }
+}
+
+/// Appends every row with the signs of its states and actions turned; what it earns stays.
+fn add_mirror_images(transitions: &mut Transitions) {
+    let Transitions { episode, step, states, actions, next_states, rewards, terminated } = transitions;
+    for column in states.iter_mut().chain(actions).chain(next_states) {
+        let images: Vec<f64> = column.iter().map(|value| -value).collect();
+        column.extend(images);
+    }
+    episode.extend_from_within(..);
+    step.extend_from_within(..);
+    rewards.extend_from_within(..);
+    if let Some(terminated) = terminated {
+        terminated.extend_from_within(..);
     }
 }
 
@@ -533,12 +576,46 @@ mod tests {
         let mut nfq = Nfq::new(&problem, &log, &world, settings, Numerics::detect(Mode::Fast)).unwrap();
         let moving: Vec<usize> = (0..log.len()).filter(|&row| !log.stays(row)).collect();
         let targets = nfq.targets();
-        assert_eq!(targets.len(), moving.len());
+        // Balancing is symmetric: the mirror images follow, and are worth the same.
+        assert_eq!(targets.len(), 2 * moving.len());
+        assert_eq!(targets[..moving.len()], targets[moving.len()..]);
         for (row, target) in moving.into_iter().zip(targets) {
             let fell = log.next_states[0][row].abs() > 0.7 || log.next_states[2][row].abs() > 2.4;
             let later = if fell { -problem.discount() / (1.0 - problem.discount()) } else { 0.0 };
             assert!((target - (log.rewards[row] + later)).abs() < 1e-9, "{target}");
         }
+    }
+
+    #[test]
+    fn a_symmetric_problem_is_learned_from_mirror_images_and_another_is_not() {
+        let (problem, log) = problem("cart-pole-balancing", 300);
+        assert!(NfqSettings::of(&problem).mirrored);
+        assert!(!NfqSettings::of(&Problem::benchmark("mountain-car").unwrap()).mirrored);
+        let mut both = log.clone();
+        add_mirror_images(&mut both);
+        let rows = log.len();
+        assert_eq!(both.rows(&(0..rows).collect::<Vec<_>>()), log);
+        for row in 0..rows {
+            for (column, old) in [(&both.states, &log.states), (&both.actions, &log.actions)] {
+                assert!(column.iter().zip(old).all(|(new, old)| new[rows + row] == -old[row]));
+            }
+            // The image is a transition of the plant: its next state is the image of the next state, for the same reward.
+            assert!(both.next_states.iter().zip(&log.next_states).all(|(new, old)| new[rows + row] == -old[row]));
+            assert_eq!(both.rewards[rows + row], log.rewards[row]);
+        }
+    }
+
+    #[test]
+    fn nfq_learns_to_balance_from_a_thousand_transitions() {
+        let (problem, log) = problem("cart-pole-balancing", 1_000);
+        let world = PlantWorld::new(PlantKind::CartPoleBalancing);
+        let settings = NfqSettings { iterations: 40, ..NfqSettings::of(&problem) };
+        let mut nfq = Nfq::new(&problem, &log, &world, settings, Numerics::detect(Mode::Fast)).unwrap();
+        while !nfq.is_finished() {
+            nfq.step();
+        }
+        let best = nfq.state().history.last().unwrap().best;
+        assert!(best > -2.0, "{best}");
     }
 
     #[test]
@@ -549,6 +626,10 @@ mod tests {
             assert!((0.05..=0.95).contains(&output) && (scale.undo(output) - target).abs() < 1e-9);
         }
         assert!(scale.undo(0.96) > 0.5);
+        // The middle one of uneven targets stands in the middle of the range; even ones are left as they are.
+        assert!((scale.apply(-2.0) - 0.5).abs() < 1e-9 && scale.power < 0.5);
+        let even = TargetScale::of(&[-4.0, -3.0, -2.0, -1.0, 0.0]);
+        assert!((even.apply(-1.0) - 0.725).abs() < 1e-9);
         let flat = TargetScale::of(&[-1.0, -1.0]);
         assert!((flat.undo(flat.apply(-1.0)) - -1.0).abs() < 1e-9);
     }

@@ -114,8 +114,8 @@ impl QNetwork {
     pub(super) fn random(sizes: &[usize], stream: Stream, run: u32) -> Self {
         let mut network = Self { sizes: sizes.to_vec(), parameters: Vec::new() };
         for (layer, pair) in sizes.windows(2).enumerate() {
-            // Sums of a neuron stay where the sigmoid is steep.
-            let reach = 1.5 / (pair[0] as f64).sqrt();
+            // Sums of a neuron stay well inside of where the sigmoid is steep: a flatter beginning ends in a smoother fit.
+            let reach = 0.7 / (pair[0] as f64).sqrt();
             for index in 0..(pair[0] + 1) * pair[1] {
                 network.parameters.push(stream.within(-reach, reach, run, layer as u32, index as u32) as f32);
             }
@@ -168,6 +168,40 @@ impl QNetwork {
                 place
             })
             .collect()
+    }
+
+    /// The same network in numbers that are easier to learn: a neuron's bias is counted from where the neurons that it
+    /// reads give out 1/2, the middle of their range, so that a weight can move without dragging the bias along.
+    pub(super) fn centred(&self) -> Vec<f32> {
+        self.moved_biases(&self.parameters, 0.5)
+    }
+
+    /// Takes numbers of the kind that [`QNetwork::centred`] gives.
+    pub(super) fn set_centred(&mut self, centred: &[f32]) {
+        self.parameters = self.moved_biases(centred, -0.5);
+    }
+
+    /// Turns slopes by the parameters into slopes by the centred numbers.
+    pub(super) fn centre_gradient(&self, gradient: &mut [f64]) {
+        for place in self.places().iter().skip(1) {
+            for neuron in 0..place.outputs {
+                let by_bias = gradient[place.biases + neuron];
+                let weights = &mut gradient[place.weights + neuron * place.inputs..][..place.inputs];
+                weights.iter_mut().for_each(|slope| *slope -= 0.5 * by_bias);
+            }
+        }
+    }
+
+    /// Adds a multiple of a neuron's weights to its bias, in every layer that reads sigmoids.
+    fn moved_biases(&self, parameters: &[f32], multiple: f32) -> Vec<f32> {
+        let mut moved = parameters.to_vec();
+        for place in self.places().iter().skip(1) {
+            for neuron in 0..place.outputs {
+                let weights = &parameters[place.weights + neuron * place.inputs..][..place.inputs];
+                moved[place.biases + neuron] += multiple * weights.iter().sum::<f32>();
+            }
+        }
+        moved
     }
 
     /// The network laid out for passes.
@@ -509,6 +543,35 @@ mod tests {
                 let got = gradient[index];
                 assert!((slope - got).abs() < 2e-3 * (1.0 + slope.abs()), "{index}: {slope} {got}");
             }
+        }
+    }
+
+    #[test]
+    fn centred_numbers_are_the_same_network_and_have_their_own_slopes() {
+        let (network, batch, targets, columns) = example(&[3, 6, 5, 1], 150);
+        let numerics = Numerics::detect(Mode::Fast);
+        let (mut gradient, _) = network.kernel().gradient(&batch, &targets, numerics);
+        network.centre_gradient(&mut gradient);
+        let centred = network.centred();
+        let rebuilt = |numbers: &[f32]| {
+            let mut network = network.clone();
+            network.set_centred(numbers);
+            network
+        };
+        let error = |network: &QNetwork| -> f64 {
+            (0..150)
+                .map(|index| 0.5 * (network.evaluate(&row(&columns, index)) - f64::from(targets[index])).powi(2))
+                .sum()
+        };
+        assert!((error(&rebuilt(&centred)) - error(&network)).abs() < 1e-5);
+        for index in 0..centred.len() {
+            let moved = |by: f32| {
+                let mut numbers = centred.clone();
+                numbers[index] += by;
+                error(&rebuilt(&numbers))
+            };
+            let slope = (moved(1e-2) - moved(-1e-2)) / 2e-2;
+            assert!((slope - gradient[index]).abs() < 2e-3 * (1.0 + slope.abs()), "{index}: {slope}");
         }
     }
 
