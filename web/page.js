@@ -28,6 +28,7 @@ function findPictures(run) {
       cells: [...row.querySelectorAll(".cell[data-variable]")].map((cell) => ({
         level: cell.querySelector(".level"),
         line: cell.querySelector(".state"),
+        shown: NaN,
       })),
     }));
     const together = box.querySelector(".together");
@@ -67,6 +68,9 @@ function showPictures(pictures, run, state) {
       setColumn(rule.share, say[index]);
       setColumn(columns[index], say[index]);
       rule.cells.forEach((cell, variable) => {
+        // A slider moves one input: the other inputs' pictures stay as they are.
+        if (cell.shown === state[variable]) return;
+        cell.shown = state[variable];
         const holds = condition(base.rules[index], variable, state[variable]);
         cell.level.setAttribute("y", (CELL_BASE - height(holds)).toFixed(2));
         cell.line.setAttribute("transform", `translate(${cellPlace(state[variable], run.states[variable].range).toFixed(2)} 0)`);
@@ -109,8 +113,11 @@ function startPage() {
   };
   const readable = (value) => String(Number(value.toPrecision(4)));
   const setState = (next, from) => {
+    const before = state;
     state = [...next];
     sliders.forEach((slider, index) => {
+      // A number that somebody is writing is left as it is; so is what has not changed.
+      if (from === undefined ? false : state[index] === before[index]) return;
       if (from !== slider.range) slider.range.value = String(state[index]);
       if (from !== slider.number) slider.number.value = readable(state[index]);
     });

@@ -17,7 +17,7 @@ usage: cargo xtask test [WORDS]
 
   test    format, lints, tests, documents, and what programs of others say; exit code 0 if everything passes
           (with CI=true in the environment, nothing may be skipped; with words, only the checks named by them)
-  browser reports in a real Chromium: sliders, player, map, keyboard, sizes; not part of `test` yet";
+  browser only the check of reports in a real Chromium, whose screenshots stay in target/outside/pages";
 
 /// How a check ended.
 enum Outcome {
@@ -44,6 +44,7 @@ const CHECKS: &[Check] = &[
     ("plain readers read a run", outside::plain_readers),
     ("logs of other programs", own_logs::own_logs),
     ("the report computes alike", pages::arithmetic),
+    ("reports in a browser", pages::in_a_browser),
     ("exports run elsewhere", exports::elsewhere),
     ("worlds and scikit-learn", scikit_learn::agrees),
 ];

@@ -72,7 +72,7 @@ pub(crate) fn membership_cell(
     format!(
         "{behind}<clipPath id=\"{name}\"><rect class=\"level\" x=\"0\" y=\"{level}\" width=\"{width}\" \
          height=\"{BASE}\"/></clipPath>\
-         <path class=\"active\" clip-path=\"url(#{name})\" d=\"{curve}L{RIGHT} {BASE}L{LEFT} {BASE}Z\"/>\
+         <path class=\"active\" clip-path=\"url(#{name})\" d=\"{curve}V{BASE}H{LEFT}Z\"/>\
          <path class=\"curve{ignored}\" d=\"{curve}\"/>{scale}{state}",
         level = place(level),
         width = CELL[0],

@@ -31,18 +31,34 @@ pub(crate) fn place(value: f64) -> String {
     if rounded.is_finite() && rounded != 0.0 { format!("{rounded}") } else { "0".into() }
 }
 
-/// The points of a line as the `d` of a path. A point that is not finite interrupts the line.
+/// The points of a line as the `d` of a path, each counted from the one before, in tenths: pages are full of lines. A
+/// point that is not finite interrupts the line.
 pub(crate) fn line(points: impl IntoIterator<Item = (f64, f64)>) -> String {
+    let tenths = |value: f64| (value * 10.0).round();
     let mut path = String::new();
-    let mut drawing = false;
+    let mut last: Option<(f64, f64)> = None;
+    let mut steps = 0;
     for (x, y) in points {
-        if x.is_finite() && y.is_finite() {
-            // Writing to a string cannot fail.
-            let _ = write!(path, "{}{} {}", if drawing { 'L' } else { 'M' }, place(x), place(y));
-            drawing = true;
-        } else {
-            drawing = false;
+        if !(x.is_finite() && y.is_finite()) {
+            last = None;
+            continue;
         }
+        let (x, y) = (tenths(x), tenths(y));
+        // Writing to a string cannot fail.
+        let _ = match last {
+            None => {
+                steps = 0;
+                write!(path, "M{} {}", place(x / 10.0), place(y / 10.0))
+            }
+            Some((from_x, from_y)) => {
+                let (right, down) = (place((x - from_x) / 10.0), place((y - from_y) / 10.0));
+                let separator = |number: &str| if number.starts_with('-') { "" } else { " " };
+                let begin = if steps == 0 { "l" } else { separator(&right) };
+                steps += 1;
+                write!(path, "{begin}{right}{}{down}", separator(&down))
+            }
+        };
+        last = Some((x, y));
     }
     path
 }
@@ -154,6 +170,7 @@ mod tests {
 
     #[test]
     fn a_line_breaks_where_there_is_no_number() {
-        assert_eq!(line([(0.0, 1.0), (1.0, 2.0), (2.0, f64::NAN), (3.0, 4.005)]), "M0 1L1 2M3 4.01");
+        assert_eq!(line([(0.0, 1.0), (1.0, 2.0), (2.0, f64::NAN), (3.0, 4.005)]), "M0 1l1 1M3 4");
+        assert_eq!(line([(0.0, 1.0), (1.04, -2.0), (2.0, -1.96), (1.0, 3.0)]), "M0 1l1-3 1 0-1 5");
     }
 }

@@ -188,7 +188,7 @@ fn nfq(run: &RunDirectory) -> Option<(f64, Option<f64>)> {
 }
 
 fn sample(profile: &DataProfile, transitions: &Transitions, variables: usize) -> Vec<Vec<f64>> {
-    let rows = profile.sample(SAMPLE.min(24_000 / variables.max(1)));
+    let rows = profile.sample(SAMPLE.min(12_000 / variables.max(1)));
     rows.iter().map(|&row| transitions.states.iter().map(|column| column[row]).collect()).collect()
 }
 
