@@ -449,7 +449,7 @@ impl<'a> Nfq<'a> {
 
 /// Appends every row with the signs of its states and actions turned; what it earns stays.
 fn add_mirror_images(transitions: &mut Transitions) {
-    let Transitions { episode, step, states, actions, next_states, rewards, terminated } = transitions;
+    let Transitions { episode, step, states, actions, next_states, rewards, terminated, carried: _ } = transitions;
     for column in states.iter_mut().chain(actions).chain(next_states) {
         let images: Vec<f64> = column.iter().map(|value| -value).collect();
         column.extend(images);

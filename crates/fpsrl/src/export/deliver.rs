@@ -68,12 +68,14 @@ impl Source {
             let policy = run.policy(&problem)?;
             let summary = run.file("summary.json");
             let provenance = Provenance::read(&run.file("policy.json"), summary.exists().then_some(summary.as_path()))?;
-            let ranges = Some(covered_ranges(&run.transitions(&problem)?));
-            let rate_limits = vec![None; policy.actions.len()];
+            let mut ranges = covered_ranges(&run.transitions(&problem)?);
+            ranges.truncate(policy.states.len());
+            let ranges = Some(ranges);
+            let rate_limits = problem.actions.iter().map(|action| action.rate).collect();
             return Ok(Self { name: problem.name, policy, ranges, rate_limits, provenance });
         }
         let policy = read_policy(path)?;
-        let rate_limits = vec![None; policy.actions.len()];
+        let rate_limits = policy.actions.iter().map(|action| action.rate).collect();
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Self { name, policy, ranges: None, rate_limits, provenance: Provenance::read(path, None)? })
     }

@@ -117,6 +117,7 @@ mod tests {
             name: "a".into(),
             unit: String::new(),
             limits: [-1.0, 1.0],
+            rate: None,
             alpha: 1.0,
             rules,
         };

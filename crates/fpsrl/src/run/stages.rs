@@ -393,7 +393,7 @@ fn set_world(summary: &mut Summary, worlds: &LearnedWorlds, verdict: Option<&Ver
     let world = &worlds.world;
     summary.verdict = verdict.cloned();
     summary.members = Some(worlds.members.len() + 1);
-    for part in world.variables.iter().chain([&world.reward]) {
+    for part in world.variables.iter().chain([&world.reward]).filter(|part| !part.is_carried()) {
         summary.world_errors.set(&part.name, part.generalisation_error);
     }
     if let Some(absorbing) = &world.absorbing {

@@ -214,6 +214,7 @@ mod tests {
             reward_limits: [-1.0, 1.0],
             absorbing: None,
             known: None,
+            actuators: Vec::new(),
         }
     }
 
@@ -235,6 +236,7 @@ mod tests {
                 name: "push".into(),
                 unit: String::new(),
                 limits: [-1.0, 1.0],
+                rate: None,
                 alpha: 1.0,
                 rules: vec![Rule { centre: vec![0.0], width: vec![1.0], output: share.atanh() }],
             }],

@@ -1,6 +1,7 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
 pub mod absorbing;
+mod actuator;
 pub mod approximator;
 pub mod ensemble;
 pub mod fit;
@@ -9,6 +10,7 @@ pub mod gaussian_process;
 mod kernel;
 pub mod known;
 mod learned;
+mod memory;
 pub mod model;
 pub mod network;
 pub mod process;
@@ -16,6 +18,7 @@ pub mod quality;
 pub mod support;
 pub mod training;
 
+pub use actuator::Actuator;
 pub use ensemble::LearnedWorlds;
 pub use kernel::WIDEST;
 pub use learned::NetworkWorld;
