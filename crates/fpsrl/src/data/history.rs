@@ -112,8 +112,7 @@ pub(crate) fn choose(problem: &Problem, recorded: &Recorded) -> Result<(Problem,
     let affordable = |steps: &usize| {
         *steps < most_states && rows_with(*steps) >= FEWEST_ROWS && 2 * rows_with(*steps) >= rows_with(0)
     };
-    let candidates: Vec<usize> =
-        HISTORIES.into_iter().filter(|steps| *steps >= least).filter(affordable).collect();
+    let candidates: Vec<usize> = HISTORIES.into_iter().filter(|steps| *steps >= least).filter(affordable).collect();
     let longest = candidates.iter().copied().max().unwrap_or(0);
     let rows: Vec<usize> = (0..past.len()).filter(|&row| past[row] >= longest).collect();
     let rows: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(COMPARED).max(1)).collect();
@@ -157,7 +156,8 @@ fn unexplained(problem: &Problem, log: &Transitions, rows: &[usize], split: &Spl
             let scale = Scale::standard(&changes);
             let targets: Vec<f64> = changes.into_iter().map(|change| scale.apply(change)).collect();
             let part = |rows: &[usize]| Samples::of(&inputs, &targets, rows);
-            let (training, validation) = (part(&split.training), part(&[&split.validation[..], &split.generalisation].concat()));
+            let (training, validation) =
+                (part(&split.training), part(&[&split.validation[..], &split.generalisation].concat()));
             let weights = Stream::new(problem.seed, Purpose::Weights);
             let of_start = |restart: u32| {
                 let task = 1_000 + variable as u32;
@@ -211,7 +211,10 @@ mod tests {
         problem = with_history(&problem, 1).unwrap();
         let (log, lost) = remember(&problem, recorded());
         assert_eq!((log.len(), lost, log.carried), (5, 3, 2));
-        assert_eq!(log.states, [vec![1.0, 2.0, 5.0, 11.0, 12.0], vec![0.0, 1.0, 4.0, 10.0, 11.0], vec![3.0, 1.0, 1.0, 9.0, 2.0]]);
+        assert_eq!(
+            log.states,
+            [vec![1.0, 2.0, 5.0, 11.0, 12.0], vec![0.0, 1.0, 4.0, 10.0, 11.0], vec![3.0, 1.0, 1.0, 9.0, 2.0]]
+        );
         assert_eq!(log.next_states[1], log.states[0]);
         assert_eq!(log.next_states[2], log.actions[0]);
         assert_eq!(log.step, [0, 1, 3, 0, 1]);

@@ -8,6 +8,7 @@ pub mod history;
 pub mod log;
 pub mod mirror;
 pub mod scaling;
+pub(crate) mod simulate;
 pub mod split;
 pub mod symmetry;
 
@@ -92,7 +93,11 @@ impl Transitions {
 
     /// Whether a row ends in the very state that it began in; what it remembers may go on changing.
     pub fn stays(&self, row: usize) -> bool {
-        self.states.iter().zip(&self.next_states).take(self.current_states()).all(|(before, after)| before[row] == after[row])
+        self.states
+            .iter()
+            .zip(&self.next_states)
+            .take(self.current_states())
+            .all(|(before, after)| before[row] == after[row])
     }
 
     /// The change of a state variable in each row; an angle's is taken modulo 2π, so that it does not jump.

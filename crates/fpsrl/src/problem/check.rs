@@ -82,6 +82,8 @@ impl WrittenProblem {
         let kind = by_name("world", &KINDS, self.world.kind, defaults.world.kind)?;
         let start = match &self.start {
             Some(start) => StartRule::from_text(start),
+            // What is drawn from a simulator must start somewhere.
+            None if self.world.process.is_some() && self.data.file.is_none() => StartRule::Ranges,
             None if plant.is_none() && self.states.iter().all(|state| state.start.is_none()) => StartRule::Data,
             None => StartRule::Ranges,
         };
@@ -94,7 +96,8 @@ impl WrittenProblem {
         let mut states = states(self.states, plant, defaults.states, start == StartRule::Ranges)?;
         let actions = actions(self.actions, plant, defaults.actions)?;
         let lags = self.policy.lags.unwrap_or_default();
-        check_memory(&states, &actions, log.as_ref(), &lags)?;
+        check_process(self.world.process.as_deref(), plant, log.as_ref())?;
+        check_memory(&states, &actions, log.as_ref(), &lags, self.world.process.is_some())?;
         let history = match log.as_ref().map(|log| log.history) {
             Some(History::Steps(steps)) => steps,
             Some(History::Auto) => memory::least_history(&states, &actions, &lags)?,
@@ -140,6 +143,7 @@ impl WrittenProblem {
                 epochs: self.world.epochs.unwrap_or(trainer.default_epochs()),
                 restarts: self.world.restarts.unwrap_or(defaults.world.restarts),
                 absorbing: self.world.absorbing.unwrap_or(defaults.world.absorbing),
+                process: self.world.process,
                 reward: formula("world.reward", self.world.reward, &names, Kind::Number)?,
                 terminal: formula("world.terminal", self.world.terminal, &names, Kind::Truth)?,
             },
@@ -262,7 +266,12 @@ fn as_change(action: ActionVariable, written: &WrittenAction) -> Result<ActionVa
         (false, None) => Ok(action),
         (false, Some(limits)) => {
             let rule = "only an action that is a change has such limits";
-            Err(Error::setting(key("change_limits"), shown(limits), rule, "write `change = true` too; or give a `rate`"))
+            Err(Error::setting(
+                key("change_limits"),
+                shown(limits),
+                rule,
+                "write `change = true` too; or give a `rate`",
+            ))
         }
         (true, None) => {
             let rule = "a change needs to know how far it may go in a step";
@@ -286,15 +295,41 @@ fn as_change(action: ActionVariable, written: &WrittenAction) -> Result<ActionVa
     }
 }
 
+/// Whether a process can be the world.
+fn check_process(process: Option<&[String]>, plant: Option<PlantKind>, log: Option<&LogSettings>) -> Result<()> {
+    let Some(process) = process else { return Ok(()) };
+    let key = "world.process";
+    if process.first().is_none_or(String::is_empty) {
+        let hint = "write it as a list of words: process = [\"python3\", \"simulator.py\"]";
+        return Err(Error::setting(key, "empty", "a process has a program", hint));
+    }
+    if plant.is_some() {
+        return Err(Error::setting(
+            key,
+            "given",
+            "a built-in plant is a world already",
+            "leave out `plant` or `process`",
+        ));
+    }
+    if let Some(log) = log
+        && log.history != History::Steps(0)
+    {
+        let rule = "a simulator knows its own past";
+        return Err(Error::setting("data.history", "given", rule, "leave out `history`, or `process` below [world]"));
+    }
+    Ok(())
+}
+
 /// Whether there is a log that what is to be remembered can come from.
 fn check_memory(
     states: &[StateVariable],
     actions: &[ActionVariable],
     log: Option<&LogSettings>,
     lags: &Lags,
+    simulated: bool,
 ) -> Result<()> {
     let needs = actions.iter().find(|action| action.rate.is_some() || action.set_point.is_some());
-    let wanted = match needs {
+    let wanted = match needs.filter(|_| !simulated) {
         Some(action) => Some(format!("the rate or change of `{}`", action.name)),
         None if *lags != Lags::default() => Some("`policy.lags`".to_owned()),
         None => None,
@@ -340,7 +375,8 @@ fn actions(
         return Err(missing("action", "what the controller sets", "[[action]]` with `name` and `limits"));
     }
     for change in written {
-        let (limited, changed) = (change.rate.is_some(), change.change.unwrap_or(false) || change.change_limits.is_some());
+        let (limited, changed) =
+            (change.rate.is_some(), change.change.unwrap_or(false) || change.change_limits.is_some());
         if plant.is_some() && (limited || changed) {
             let setting = if limited { "rate" } else { "change" };
             let key = format!("action.{}.{setting}", change.name);
@@ -363,8 +399,14 @@ fn actions(
                 };
                 let columns = change.column.clone().map_or_else(Vec::new, OneOrMany::list);
                 let unit = change.unit.clone().unwrap_or_default();
-                let action =
-                    ActionVariable { name: change.name.clone(), unit, columns, limits, rate: change.rate, set_point: None };
+                let action = ActionVariable {
+                    name: change.name.clone(),
+                    unit,
+                    columns,
+                    limits,
+                    rate: change.rate,
+                    set_point: None,
+                };
                 defaults.push(as_change(action, &change)?);
             }
         }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use super::WrittenData;
 use super::memory::{History, LONGEST_HISTORY};
 use super::words::OrAuto;
-use super::WrittenData;
 use crate::error::{Error, Result};
 
 /// A log of the user's own.

@@ -102,7 +102,8 @@ pub(super) fn memories(
     steps: usize,
     lags: &Lags,
 ) -> Result<Vec<StateVariable>> {
-    let taken: Vec<&str> = states.iter().map(|s| s.name.as_str()).chain(actions.iter().map(|a| a.absolute().0)).collect();
+    let taken: Vec<&str> =
+        states.iter().map(|s| s.name.as_str()).chain(actions.iter().map(|a| a.absolute().0)).collect();
     let name = |of: &str, lag: usize| {
         let mut name = format!("{of}_{lag}");
         while taken.contains(&name.as_str()) {
@@ -182,7 +183,8 @@ pub(super) fn least_history(states: &[StateVariable], actions: &[ActionVariable]
                 Remembered::Action(action) => memory.lag == 1 && actions[action].needs_last(),
                 Remembered::State(_) => false,
             };
-            let seen = all.iter().filter_map(|variable| variable.memory).filter(|memory| memory.seen && !is_free(memory));
+            let seen =
+                all.iter().filter_map(|variable| variable.memory).filter(|memory| memory.seen && !is_free(memory));
             Ok(seen.map(|memory| memory.lag).max().unwrap_or(0))
         }
     }

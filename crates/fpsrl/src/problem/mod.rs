@@ -172,6 +172,8 @@ pub struct WorldSettings {
     pub restarts: usize,
     /// Whether absorbing states are recognised in the log and learned apart from what moves.
     pub absorbing: bool,
+    /// The program and the arguments of a process that is the world, instead of a learned one.
+    pub process: Option<Vec<String>>,
     /// The reward as a formula, if the user knows it.
     pub reward: Option<Expression>,
     /// When a transition is absorbing, as a formula, if the user knows it.

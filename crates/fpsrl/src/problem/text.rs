@@ -105,6 +105,11 @@ impl Problem {
         file.key("restarts", self.world.restarts, "networks tried for each variable and depth");
         file.key("absorbing", self.world.absorbing, "learn apart where the plant stops for good: goals, broken limits");
 
+        if let Some(process) = &self.world.process {
+            let words: Vec<String> = process.iter().map(|word| quoted(word)).collect();
+            file.key("process", format!("[{}]", words.join(", ")), "a simulator that is the world; nothing is learned");
+        }
+
         let formula = |known: &Option<Expression>| quoted(known.as_ref().map_or("learn", Expression::text));
         let comment = "a formula such as \"abs(x) < 0.5 ? 0 : -1\", x after the step; or \"learn\"";
         file.key("reward", formula(&self.world.reward), comment);

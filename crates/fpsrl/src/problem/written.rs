@@ -183,6 +183,8 @@ pub struct WrittenWorld {
     pub restarts: Option<usize>,
     /// Whether absorbing states are learned.
     pub absorbing: Option<bool>,
+    /// The program and the arguments of a process that is the world.
+    pub process: Option<Vec<String>>,
     /// The reward as a formula, or "learn".
     pub reward: Option<String>,
     /// The terminal condition as a formula, or "learn".
@@ -309,6 +311,13 @@ impl WrittenProblem {
             Some(OneOrMany::One(file)) => beside(file),
             Some(OneOrMany::Many(files)) => files.iter_mut().for_each(beside),
             None => {}
+        }
+        // Of a command, whatever is a file there; a program of the system is none.
+        for word in self.world.process.iter_mut().flatten() {
+            let file = parent.join(&*word);
+            if file.is_file() {
+                *word = crate::files::absolute(&file).to_string_lossy().into_owned();
+            }
         }
         if let Some(start) =
             self.start.as_mut().filter(|start| matches!(StartRule::from_text(start), StartRule::File(_)))

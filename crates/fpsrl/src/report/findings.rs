@@ -113,6 +113,7 @@ impl Findings {
 
         progress.update(Stage::Report, 4, &"replays of the log");
         let replays = replays(&problem, &transitions, world.unlimited.as_ref(), numerics);
+        world.worlds.check()?;
         let findings = Self {
             sample: sample(&profile, &transitions, problem.states.len()),
             model_return: mean(&model_returns),

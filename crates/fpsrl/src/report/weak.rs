@@ -140,7 +140,8 @@ fn scans(findings: &Findings) -> String {
 /// Whether a start differs from the usual one in the given variables at most.
 fn is_usual_but(findings: &Findings, point: &TriedStart, variables: &[usize]) -> bool {
     let usual = &findings.weaknesses.usual;
-    (0..findings.problem.current_states().min(usual.len())).all(|variable| variables.contains(&variable) || point.state[variable] == usual[variable])
+    (0..findings.problem.current_states().min(usual.len()))
+        .all(|variable| variables.contains(&variable) || point.state[variable] == usual[variable])
 }
 
 /// The starts tried, over the first two variables that starts differ in.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::problem::Problem;
-use crate::run::RunDirectory;
+use crate::run::{RunDirectory, RunWorlds};
 use crate::world::model::{VariableModel, WorldModel};
 use crate::world::{Actuator, NetworkWorld, World};
 
@@ -18,16 +18,25 @@ pub(super) struct RunWorld {
     pub(super) networks: Option<PageWorld>,
     /// Hidden layers of each network, by name.
     pub(super) depths: Vec<(String, usize)>,
+    /// Where it comes from.
+    pub(super) worlds: RunWorlds,
 }
 
 /// The world that a run learned.
 pub(super) fn world_of(run: &RunDirectory, problem: &Problem) -> Result<RunWorld> {
-    let model = run.world(problem)?;
+    let worlds = run.run_worlds(problem)?;
+    let model = match &worlds {
+        RunWorlds::Learned(learned) => learned.0.world.clone(),
+        RunWorlds::Process(_) => {
+            let (world, unlimited) = (worlds.first(problem)?, worlds.first(problem)?);
+            return Ok(RunWorld { world, unlimited, networks: None, depths: Vec::new(), worlds });
+        }
+    };
     let networks = page_world(&model);
     let depths = model.variables.iter().chain([&model.reward]).map(|part| (part.name.clone(), part.layers)).collect();
     let world = Box::new(NetworkWorld::new(&model)?);
     let unlimited = Box::new(NetworkWorld::new(&WorldModel { actuators: Vec::new(), ..model })?);
-    Ok(RunWorld { world, unlimited, networks, depths })
+    Ok(RunWorld { world, unlimited, networks, depths, worlds })
 }
 
 /// A set of networks as `web/world.js` reads it.

@@ -333,8 +333,7 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split, for_t
     let (scales, columns): (Vec<Scale>, Vec<Vec<f64>>) =
         transitions.states.iter().chain(&transitions.actions).chain(&transitions.next_states).map(scaled).unzip();
     let dynamics = problem.states.len() + problem.actions.len();
-    let mut wanted: Vec<(String, bool, usize, Vec<f64>)> = problem
-        .states[..problem.current_states()]
+    let mut wanted: Vec<(String, bool, usize, Vec<f64>)> = problem.states[..problem.current_states()]
         .iter()
         .enumerate()
         .map(|(index, state)| (state.name.clone(), state.angle, dynamics, transitions.difference(index, state.angle)))
@@ -606,6 +605,7 @@ mod tests {
                 epochs,
                 restarts: 2,
                 absorbing: true,
+                process: None,
                 reward: None,
                 terminal: None,
             },

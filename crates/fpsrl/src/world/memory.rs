@@ -3,10 +3,14 @@
 //! Each is a network without a hidden layer, whose one linear neuron is exact: its change is what it becomes less what it
 //! is. So a world with memory is an ordinary world to whoever computes it: on rows, on lanes, or in a browser.
 
+use super::World;
+use super::actuator::Actuator;
 use super::model::{VariableModel, WorldModel};
 use super::network::{Layer, Network};
 use crate::data::scaling::Scale;
 use crate::problem::{Carried, Problem};
+use crate::rollout::Lanes;
+use crate::simd::Numerics;
 
 /// The variables of a problem that are memory, in their order.
 pub(super) fn carried(problem: &Problem) -> Vec<VariableModel> {
@@ -47,5 +51,62 @@ impl VariableModel {
     /// Whether it is memory: carried along, and nothing that was learned.
     pub fn is_carried(&self) -> bool {
         self.instead.is_none() && self.network.depth() == 0
+    }
+}
+
+/// A world that knows nothing of the past, with the memory and the actuators of a problem around it.
+pub struct Remembering<W> {
+    world: W,
+    states: usize,
+    carried: Vec<(usize, Carried)>,
+    actuators: Vec<Actuator>,
+}
+
+impl<W: World> Remembering<W> {
+    /// Puts what a problem remembers around a world of its current states.
+    pub fn new(problem: &Problem, world: W) -> Self {
+        let carried = |(own, state): (usize, &crate::problem::StateVariable)| Some((own, state.memory?.from));
+        Self {
+            world,
+            states: problem.states.len(),
+            carried: problem.states.iter().enumerate().filter_map(carried).collect(),
+            actuators: Actuator::of(problem),
+        }
+    }
+}
+
+impl<W: World> World for Remembering<W> {
+    fn state_count(&self) -> usize {
+        self.states
+    }
+
+    fn action_count(&self) -> usize {
+        self.world.action_count()
+    }
+
+    fn advance(&self, lanes: &mut Lanes, numerics: Numerics) {
+        let mut columns = lanes.columns();
+        self.actuators.iter().for_each(|actuator| actuator.apply_to(&mut columns));
+        if self.carried.is_empty() {
+            return self.world.advance(lanes, numerics);
+        }
+        let before = columns.states.to_vec();
+        self.world.advance(lanes, numerics);
+        let columns = lanes.columns();
+        let stride = columns.stride;
+        for &(own, from) in &self.carried {
+            for lane in 0..columns.live {
+                let action = |index: usize| columns.actions[index * stride + lane];
+                columns.states[own * stride + lane] = match from {
+                    Carried::State(other) => before[other * stride + lane],
+                    Carried::Action(index) => action(index),
+                    Carried::SetPoint(index) => before[own * stride + lane] + action(index),
+                };
+            }
+        }
+    }
+
+    fn largest_reward(&self) -> f64 {
+        self.world.largest_reward()
     }
 }

@@ -22,6 +22,7 @@ pub use actuator::Actuator;
 pub use ensemble::LearnedWorlds;
 pub use kernel::WIDEST;
 pub use learned::NetworkWorld;
+pub use memory::Remembering;
 
 use crate::rollout::Lanes;
 use crate::simd::Numerics;
@@ -42,4 +43,22 @@ pub trait World: Send + Sync {
 
     /// No reward that [`World::advance`] sets is larger than this.
     fn largest_reward(&self) -> f64;
+}
+
+impl<W: World + ?Sized> World for std::sync::Arc<W> {
+    fn state_count(&self) -> usize {
+        (**self).state_count()
+    }
+
+    fn action_count(&self) -> usize {
+        (**self).action_count()
+    }
+
+    fn advance(&self, lanes: &mut Lanes, numerics: Numerics) {
+        (**self).advance(lanes, numerics);
+    }
+
+    fn largest_reward(&self) -> f64 {
+        (**self).largest_reward()
+    }
 }

@@ -217,7 +217,8 @@ fn columns<'a>(columns: &'a [String], name: &'a String) -> &'a [String] {
 impl<'a> Roles<'a> {
     /// Every name that a column with a role may have.
     fn names(log: &LogSettings, problem: &Problem) -> Vec<String> {
-        let states = || problem.states[..problem.current_states()].iter().flat_map(|state| columns(&state.columns, &state.name));
+        let states =
+            || problem.states[..problem.current_states()].iter().flat_map(|state| columns(&state.columns, &state.name));
         let actions = problem.actions.iter().flat_map(|action| columns(&action.columns, &action.name));
         let roles = [&log.time, &log.episode, &log.reward, &log.terminal, &log.truncated].into_iter().flatten();
         let next = log.next.iter().flat_map(|pattern| states().map(move |name| next_name(pattern, name)));
@@ -416,8 +417,8 @@ fn with_known_rewards(problem: &Problem, mut transitions: Transitions, report: &
     let row_of = |columns: &[Vec<f64>], row: usize| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
     transitions.rewards = (0..transitions.len())
         .map(|row| {
-            let [states, actions, nexts] =
-                [&transitions.states, &transitions.actions, &transitions.next_states].map(|columns| row_of(columns, row));
+            let [states, actions, nexts] = [&transitions.states, &transitions.actions, &transitions.next_states]
+                .map(|columns| row_of(columns, row));
             formula.evaluate(&known::numbers(&states, &actions, &nexts))
         })
         .collect();
