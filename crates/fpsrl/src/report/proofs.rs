@@ -297,7 +297,8 @@ pub(super) fn stability(findings: &Findings) -> String {
                 "<article class=\"rule\"><header><h4>Rule {}</h4></header><div class=\"cells\">",
                 index + 1
             );
-            for (variable, input) in findings.profile.inputs.iter().enumerate() {
+            let seen = findings.policy.states.len();
+            for (variable, input) in findings.profile.inputs.iter().enumerate().take(seen) {
                 let _ = write!(
                     text,
                     "<figure class=\"cell\"><figcaption>{}</figcaption>{}<p class=\"condition\">{}</p></figure>",

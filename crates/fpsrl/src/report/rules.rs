@@ -228,7 +228,7 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
                 drawing(plant, &ranges, &rule.centre)
             );
         }
-        for (variable, input) in profile.inputs.iter().enumerate() {
+        for (variable, input) in profile.inputs.iter().enumerate().take(policy.states.len()) {
             let quantity = &policy.states[variable];
             let ignored = simple.policy.actions[number_of_action].rules[index].ignores(variable);
             let around = format!("{} ± {}", number(rule.centre[variable]), number(rule.width[variable]));
