@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use super::findings::Findings;
-use super::text::{count, measure, name, share, with_unit_in};
+use super::text::{measure, name, share, with_unit_in};
 use crate::data::coverage::{Coverage, PairCoverage};
 use crate::data::{Transitions, absorbing};
 use crate::explain::svg::{Axis, escape, place};
-use crate::explain::{Trajectory, minus, number};
+use crate::explain::{Trajectory, count, minus, number};
 use crate::problem::Problem;
 
 /// Pictures at most; pairs of a state and an action go first, then those that depend on each other most.

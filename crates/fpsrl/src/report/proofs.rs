@@ -6,9 +6,9 @@ use super::charts::{Chart, Mark, Series};
 use super::coverage::coverage;
 use super::evidence::Piece;
 use super::findings::Findings;
-use super::text::{amount, count, name, share, with_unit_in};
+use super::text::{amount, name, share, with_unit_in};
 use crate::explain::svg::{Axis, escape, line};
-use crate::explain::{CELL, curve_places, minus, number};
+use crate::explain::{CELL, count, curve_places, minus, number};
 use crate::policy::Rule;
 
 const MARKS: [Mark; 3] = [Mark::Solid, Mark::Dashed, Mark::Dotted];
