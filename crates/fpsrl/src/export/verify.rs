@@ -55,12 +55,11 @@ pub fn execute(interface: &Interface, path: &Path, vectors: &Vectors, tool: Opti
             run.script(tool, &["python3", "python"], "structured_text.py", include_str!("harness/structured_text.py"))
         }
         Format::Onnx => run.script(tool, &["python3", "python"], "onnx_harness.py", include_str!("harness/onnx.py")),
-        Format::Fll => run.script(tool, &["python3", "python"], "fll_harness.py", include_str!("harness/fll.py")),
         Format::Fis => run.script(tool, &["octave-cli", "octave"], "fis_harness.m", include_str!("harness/fis.m")),
-        Format::Fcl if interface.target.dialect == Dialect::Fuzzylite => {
-            run.script(tool, &["python3", "python"], "fcl_harness.py", include_str!("harness/fcl.py"))
+        Format::Fcl if interface.target.dialect != Dialect::Fuzzylite => run.rules(),
+        Format::Fll | Format::Fcl => {
+            run.script(tool, &["python3", "python"], "fll_harness.py", include_str!("harness/fll.py"))
         }
-        Format::Fcl => run.rules(),
         Format::Json => run.json(),
     }
 }
