@@ -7,10 +7,11 @@ use crate::outside::{Program, environment, install};
 use crate::{Outcome, cargo, run};
 
 /// Programs, with the Debian packages that bring them.
-const PROGRAMS: [Program; 4] = [
+const PROGRAMS: [Program; 5] = [
     Program { command: "gcc", debian: "gcc" },
     Program { command: "clang", debian: "clang" },
     Program { command: "node", debian: "nodejs" },
+    Program { command: "fuzzylite", debian: "fuzzylite" },
     Program { command: "octave-cli", debian: "octave-fuzzy-logic-toolkit" },
 ];
 

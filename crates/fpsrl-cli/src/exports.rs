@@ -44,7 +44,11 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     let controller = source.controller(&settings)?;
     let target = Target {
         format: Format::from_name(&arguments.to)?,
-        dialect: if arguments.dialect == "siemens" { Dialect::Siemens } else { Dialect::Codesys },
+        dialect: match arguments.dialect.as_str() {
+            "siemens" => Dialect::Siemens,
+            "fuzzylite" => Dialect::Fuzzylite,
+            _ => Dialect::Codesys,
+        },
         mathematics: if arguments.math == "own" { Mathematics::Own } else { Mathematics::Library },
     };
     let default = || PathBuf::from(format!("{}.{}", controller.name, target.extension()));

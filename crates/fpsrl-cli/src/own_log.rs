@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fpsrl::data::log::{Guess, ImportReport, TextOptions, init};
 use fpsrl::data::symmetry::Symmetry;
+use fpsrl::explain::count;
 use fpsrl::problem::{Problem, Row, WrittenProblem};
 use fpsrl::run::DataReport;
 
@@ -177,9 +178,13 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
         text,
         "{}: {} rows in {files}, {} transitions in {} episodes",
         problem.name,
-        import.rows,
-        import.transitions.saturating_sub(import.missing + import.history.as_ref().map_or(0, |history| history.lost)),
-        import.episodes
+        count(import.rows),
+        count(
+            import
+                .transitions
+                .saturating_sub(import.missing + import.history.as_ref().map_or(0, |history| history.lost))
+        ),
+        count(import.episodes)
     );
     let _ = writeln!(text, "\nLog");
     log_lines(problem, import, report.symmetry.as_ref()).into_iter().for_each(|(what, value)| {
@@ -223,8 +228,8 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
     let _ = writeln!(
         text,
         "  {} of {} cells visited ({:.1} %), each variable's range in {} parts",
-        space.visited,
-        figure(space.cells).trim_end_matches(".000"),
+        count(space.visited),
+        if space.cells < 1e12 { count(space.cells as usize) } else { figure(space.cells) },
         100.0 * space.share,
         space.parts
     );

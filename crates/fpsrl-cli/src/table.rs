@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fpsrl::explain;
+use fpsrl::explain::{self, count};
 use fpsrl::run::{NfqResult, RunDirectory, Summary};
 use fpsrl::search::Promise;
 use fpsrl::world::quality::OpenLoop;
@@ -46,7 +46,7 @@ pub fn nfq(run: &RunDirectory, result: &NfqResult) -> fpsrl::Result<String> {
 fn figures(summary: &Summary) -> String {
     let mut text = String::new();
     let Summary { problem, seed, samples, .. } = summary;
-    let _ = writeln!(text, "{problem}, seed {seed}, {} transitions", grouped(*samples as u64));
+    let _ = writeln!(text, "{problem}, seed {seed}, {} transitions", count(*samples));
     if !summary.world_errors.0.is_empty() {
         let _ = writeln!(text, "\nWorld model                    error (share of the variance, on unseen rows)");
         for (name, error) in &summary.world_errors.0 {
@@ -60,7 +60,7 @@ fn figures(summary: &Summary) -> String {
         let _ = writeln!(text, "\nVerdict: {}", verdict.word.to_string().to_uppercase());
         let _ = writeln!(text, "  {}", verdict.reason);
         for OpenLoop { steps, error } in &verdict.open_loop {
-            let name = format!("{} steps ahead, unseen", grouped(*steps as u64));
+            let name = format!("{} steps ahead, unseen", count(*steps));
             let _ = writeln!(text, "  {name:<28} {error:>9.2e}");
         }
     }
@@ -122,10 +122,10 @@ fn figures(summary: &Summary) -> String {
         let note = match (stage.as_str(), summary.model_steps) {
             ("search", Some(steps)) => format!(
                 "  {} particles, {} iterations{}, {} model steps",
-                grouped(summary.particles as u64),
-                grouped(summary.iterations as u64),
+                count(summary.particles),
+                count(summary.iterations),
                 if summary.search_ending.as_deref() == Some("stalled") { " until it stalled" } else { "" },
-                grouped(steps)
+                count(steps as usize)
             ),
             _ => String::new(),
         };
@@ -167,30 +167,4 @@ fn promised(summary: &Summary, promise: &Promise) -> String {
         let _ = writeln!(text, "  {} better candidates did not keep theirs", promise.rejected);
     }
     text
-}
-
-/// A whole number with its thousands apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(12_345_678), "12,345,678");
-    }
 }

@@ -40,8 +40,9 @@ pub struct ExportArguments {
     /// Numbers of 64 or of 32 bits
     #[arg(long, value_name = "PRECISION", default_value = "double", value_parser = ["double", "single"])]
     pub precision: String,
-    /// Which Structured Text: `codesys` also suits TwinCAT, `siemens` is SCL
-    #[arg(long, value_name = "DIALECT", default_value = "codesys", value_parser = ["codesys", "siemens"])]
+    /// Which Structured Text: `codesys` also suits TwinCAT, `siemens` is SCL; `fuzzylite` is for FCL, which is
+    /// jFuzzyLogic's otherwise
+    #[arg(long, value_name = "DIALECT", default_value = "codesys", value_parser = ["codesys", "siemens", "fuzzylite"])]
     pub dialect: String,
     /// Where C takes exp and tanh from: math.h, or its own
     #[arg(long, value_name = "MATH", default_value = "library", value_parser = ["library", "own"])]

@@ -7,5 +7,9 @@ pub mod behaviour;
 pub mod nfq;
 pub mod pso_p;
 mod q_network;
+mod q_policy;
+mod target_scale;
 
 pub use q_network::QNetwork;
+pub use q_policy::{QPolicy, QPolicyKernel};
+pub use target_scale::TargetScale;

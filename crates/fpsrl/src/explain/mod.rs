@@ -25,4 +25,4 @@ pub use svg::escape;
 pub use trajectory::{Opening, Roller, Trajectory, on_plant};
 pub use weakness::{TriedStart, WeakStart, WeakStretch, Weaknesses, weaknesses};
 pub(crate) use words::with_unit;
-pub use words::{number, sentences, unused_inputs};
+pub use words::{count, number, sentences, unused_inputs};

@@ -159,27 +159,14 @@ fn single_conditions(policy: &FuzzyPolicy) -> Vec<Vec<Condition>> {
 mod tests {
     use super::*;
     use crate::plant::{PlantKind, PlantWorld};
-    use crate::policy::{ActionRules, Quantity, Rule};
+    use crate::policy::{Rule, fuzzy};
     use crate::simd::Mode;
 
     /// Balances the pole by its angle and velocity, keeps the cart in the middle, and looks at a fifth thing for
     /// nothing.
     fn balancer() -> FuzzyPolicy {
         let rule = Rule { centre: vec![0.3, 1.0, 0.3, 0.6], width: vec![0.35, 1.6, 4.0, 2.5], output: 1.0 };
-        FuzzyPolicy {
-            states: ["theta", "theta_dot", "rho", "rho_dot"]
-                .map(|name| Quantity { name: name.into(), unit: String::new() })
-                .to_vec(),
-            mirrored: true,
-            actions: vec![ActionRules {
-                name: "force".into(),
-                unit: "N".into(),
-                limits: [-10.0, 10.0],
-                rate: None,
-                alpha: 10.0,
-                rules: vec![rule.clone(), rule.mirror()],
-            }],
-        }
+        fuzzy::tests::balancer(rule, 10.0)
     }
 
     #[test]

@@ -311,27 +311,14 @@ fn responsible(policy: &FuzzyPolicy, states: &[Vec<f64>]) -> ([usize; 2], f64) {
 mod tests {
     use super::*;
     use crate::plant::{PlantKind, PlantWorld};
-    use crate::policy::{ActionRules, FuzzyKernel, Quantity, Rule};
+    use crate::policy::{FuzzyKernel, Rule, fuzzy};
     use crate::progress::Silent;
     use crate::simd::{Mode, Numerics};
 
     /// Balances well near the middle; its position rule drives the cart off the track from far out.
     fn balancer() -> FuzzyPolicy {
         let rule = Rule { centre: vec![0.5, 0.37, 0.67, 0.04], width: vec![0.71, 3.6, 3.4, 3.0], output: 0.98 };
-        FuzzyPolicy {
-            states: ["theta", "theta_dot", "rho", "rho_dot"]
-                .map(|name| Quantity { name: name.into(), unit: String::new() })
-                .to_vec(),
-            mirrored: true,
-            actions: vec![ActionRules {
-                name: "force".into(),
-                unit: "N".into(),
-                limits: [-10.0, 10.0],
-                rate: None,
-                alpha: 16.7,
-                rules: vec![rule.clone(), rule.mirror()],
-            }],
-        }
+        fuzzy::tests::balancer(rule, 16.7)
     }
 
     #[test]

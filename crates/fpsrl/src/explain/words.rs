@@ -86,6 +86,18 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A count with its thousands apart.
+///
+/// ```
+/// use fpsrl::explain::count;
+/// assert_eq!([count(0), count(999), count(12_345_678)], ["0", "999", "12,345,678"]);
+/// ```
+pub fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
+    groups.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -78,7 +78,7 @@ pub const FORMATS: [(&str, Format); 10] = [
     ("json", Format::Json),
 ];
 
-/// Dialects of Structured Text.
+/// Dialects of Structured Text and of FCL. The first is the usual one of either; FCL is jFuzzyLogic's then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
@@ -87,6 +87,8 @@ pub enum Dialect {
     Codesys,
     /// SCL of the TIA Portal.
     Siemens,
+    /// FCL as fuzzylite and QtFuzzyLite read it.
+    Fuzzylite,
 }
 
 /// Where C takes exponential and hyperbolic tangent from.
@@ -106,7 +108,7 @@ pub enum Mathematics {
 pub struct Target {
     /// The format.
     pub format: Format,
-    /// The dialect of Structured Text.
+    /// The dialect of Structured Text or of FCL.
     #[serde(default)]
     pub dialect: Dialect,
     /// Where C takes its functions from.
@@ -150,8 +152,8 @@ impl Target {
     pub fn extension(&self) -> &'static str {
         match (self.format, self.dialect) {
             (Format::C, _) => "c",
-            (Format::St, Dialect::Codesys) => "st",
             (Format::St, Dialect::Siemens) => "scl",
+            (Format::St, _) => "st",
             (Format::Python, _) => "py",
             (Format::Javascript, _) => "mjs",
             (Format::Rust, _) => "rs",
@@ -169,6 +171,16 @@ impl Target {
             let rule = format!("`{}` always computes in double precision", self.format.name());
             return Err(Error::setting("precision", "single", rule, "leave --precision away"));
         }
+        let of_this_format = match self.dialect {
+            Dialect::Codesys => true,
+            Dialect::Siemens => self.format == Format::St,
+            Dialect::Fuzzylite => self.format == Format::Fcl,
+        };
+        if !of_this_format {
+            let (name, of) = if self.dialect == Dialect::Siemens { ("siemens", "st") } else { ("fuzzylite", "fcl") };
+            let rule = format!("it is a dialect of `{of}`, not of `{}`", self.format.name());
+            return Err(Error::setting("dialect", name, rule, "leave --dialect away, or choose the other format"));
+        }
         match self.format {
             Format::C => c::generate(controller, provenance, self.mathematics, stem),
             Format::St => structured_text::generate(controller, provenance, self.dialect),
@@ -177,7 +189,7 @@ impl Target {
             Format::Rust => scripts::rust(controller, provenance),
             Format::Onnx => onnx::generate(controller, provenance),
             Format::Fll => rule_base::fll(controller, provenance),
-            Format::Fcl => rule_base::fcl(controller, provenance),
+            Format::Fcl => rule_base::fcl(controller, provenance, self.dialect == Dialect::Fuzzylite),
             Format::Fis => rule_base::fis(controller, provenance),
             Format::Json => json::generate(controller, provenance),
         }

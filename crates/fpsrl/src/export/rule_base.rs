@@ -174,13 +174,18 @@ pub(super) fn fll(controller: &Controller, provenance: Option<&Provenance>) -> R
     Ok(parts.finish("fll", text, Vec::new()))
 }
 
-/// The fuzzy control language, in the dialect of jFuzzyLogic: the standard itself knows no Gaussians.
-pub(super) fn fcl(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
+/// The fuzzy control language, in the dialect of jFuzzyLogic or of fuzzylite: the standard itself knows no Gaussians.
+///
+/// fuzzylite knows its own name of a Gaussian, wants the words of a rule in small letters, and adds up what rules of one
+/// output say without being told.
+pub(super) fn fcl(controller: &Controller, provenance: Option<&Provenance>, for_fuzzylite: bool) -> Result<Generated> {
+    let (dialect, gaussian, accumulation) =
+        if for_fuzzylite { ("fuzzylite", "Gaussian", "") } else { ("jFuzzyLogic", "GAUSS", "\n    ACCU : SUM;") };
     let parts = Parts::new(controller, provenance)?;
     let policy = &controller.policy;
     let mut sentences = sentences(policy).into_iter();
     let mut text = parts.commented("//");
-    let _ = writeln!(text, "// FCL of IEC 61131-7, in the dialect of jFuzzyLogic: GAUSS mean deviation.");
+    let _ = writeln!(text, "// FCL of IEC 61131-7, in the dialect of {dialect}: {gaussian} mean deviation.");
     let _ = writeln!(text, "FUNCTION_BLOCK {}\n\nVAR_INPUT", parts.engine);
     for name in &parts.states {
         let _ = writeln!(text, "    {name} : REAL;");
@@ -195,7 +200,7 @@ pub(super) fn fcl(controller: &Controller, provenance: Option<&Provenance>) -> R
         for (action, name) in policy.actions.iter().zip(&parts.actions) {
             for (index, rule) in action.rules.iter().enumerate() {
                 let (mean, deviation) = (decimal(rule.centre[variable]), decimal(rule.width[variable]));
-                let _ = writeln!(text, "    TERM {name}_{} := GAUSS {mean} {deviation};", index + 1);
+                let _ = writeln!(text, "    TERM {name}_{} := {gaussian} {mean} {deviation};", index + 1);
             }
         }
         let _ = writeln!(text, "END_FUZZIFY");
@@ -212,17 +217,17 @@ pub(super) fn fcl(controller: &Controller, provenance: Option<&Provenance>) -> R
         );
     }
     for (action, name) in policy.actions.iter().zip(&parts.actions) {
-        let _ = writeln!(text, "\nRULEBLOCK {name}_rules\n    AND : PROD;\n    ACT : PROD;\n    ACCU : SUM;");
+        let _ = writeln!(text, "\nRULEBLOCK {name}_rules\n    AND : PROD;\n    ACT : PROD;{accumulation}");
         for index in 1..=action.rules.len() {
             let conditions: Vec<String> =
-                parts.states.iter().map(|state| format!("{state} IS {name}_{index}")).collect();
+                parts.states.iter().map(|state| format!("{state} is {name}_{index}")).collect();
             let _ = writeln!(text, "    // {}", ascii(&sentences.next().unwrap_or_default()));
-            let _ = writeln!(text, "    RULE {index} : IF {} THEN {name} IS {name}_{index};", conditions.join(" AND "));
+            let _ = writeln!(text, "    RULE {index} : if {} then {name} is {name}_{index};", conditions.join(" and "));
         }
         let _ = writeln!(text, "END_RULEBLOCK");
     }
     let _ = writeln!(text, "\nEND_FUNCTION_BLOCK");
-    let note = "the dialect of FCL is jFuzzyLogic's, because the standard knows no Gaussians".to_owned();
+    let note = format!("the dialect of FCL is {dialect}'s, because the standard knows no Gaussians");
     Ok(parts.finish("fcl", text, vec![note]))
 }
 

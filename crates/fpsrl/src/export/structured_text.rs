@@ -41,7 +41,7 @@ pub(super) fn generate(
     let helper = format!("{block}_Distance");
     let single = controller.precision == Precision::Single;
     let (real, open, open_helper, helper_type, begin, local, about) = match dialect {
-        Dialect::Codesys => (
+        Dialect::Codesys | Dialect::Fuzzylite => (
             if single { "REAL" } else { "LREAL" },
             format!("FUNCTION_BLOCK {block}"),
             format!("FUNCTION_BLOCK {helper}"),

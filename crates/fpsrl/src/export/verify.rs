@@ -11,7 +11,7 @@ use super::certificate::Interface;
 use super::controller::Controller;
 use super::json::ControllerFile;
 use super::vectors::Vectors;
-use super::{Format, Mathematics};
+use super::{Dialect, Format, Mathematics};
 use crate::error::{Error, Result};
 use crate::files;
 
@@ -55,16 +55,18 @@ pub fn execute(interface: &Interface, path: &Path, vectors: &Vectors, tool: Opti
             run.script(tool, &["python3", "python"], "structured_text.py", include_str!("harness/structured_text.py"))
         }
         Format::Onnx => run.script(tool, &["python3", "python"], "onnx_harness.py", include_str!("harness/onnx.py")),
-        Format::Fll => run.script(tool, &["python3", "python"], "fll_harness.py", include_str!("harness/fll.py")),
         Format::Fis => run.script(tool, &["octave-cli", "octave"], "fis_harness.m", include_str!("harness/fis.m")),
-        Format::Fcl => run.rules(),
+        Format::Fcl if interface.target.dialect != Dialect::Fuzzylite => run.rules(),
+        Format::Fll | Format::Fcl => {
+            run.script(tool, &["python3", "python"], "fll_harness.py", include_str!("harness/fll.py"))
+        }
         Format::Json => run.json(),
     }
 }
 
 /// The same by what is quick, for a certificate: Octave takes a minute for what a reader of our own does in a moment.
 pub(super) fn execute_quickly(interface: &Interface, path: &Path, vectors: &Vectors) -> Result<Verification> {
-    if interface.target.format != Format::Fis {
+    if !matches!(interface.target.format, Format::Fis | Format::Fcl) {
         return execute(interface, path, vectors, None);
     }
     Run { interface, path, directory: Path::new(""), vectors }.rules()

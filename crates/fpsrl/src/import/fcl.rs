@@ -1,4 +1,5 @@
-//! The fuzzy control language of IEC 61131-7, with Gaussians as jFuzzyLogic writes them: `TERM a := GAUSS mean deviation;`.
+//! The fuzzy control language of IEC 61131-7, with Gaussians as jFuzzyLogic writes them, `TERM a := GAUSS mean deviation;`,
+//! or as fuzzylite does, `TERM a := Gaussian mean deviation;`.
 
 use super::{CONSTANT, GAUSSIANS, Input, Output, RuleBase, Source, fll};
 use crate::error::Result;
@@ -57,7 +58,7 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
             ("VAR_OUTPUT", [_, ":", "REAL", ..]) => {
                 base.outputs.push(Output { name: words[0].to_owned(), range: None, terms: Vec::new() });
             }
-            ("FUZZIFY", ["TERM", _, ":=", "GAUSS", mean, deviation]) => {
+            ("FUZZIFY", ["TERM", _, ":=", "GAUSS" | "GAUSSIAN", mean, deviation]) => {
                 let term = source.gaussian(line, source.number(line, mean)?, source.number(line, deviation)?)?;
                 if let Some(input) = base.input(name) {
                     base.inputs[input].terms.push((words[1].to_owned(), term));

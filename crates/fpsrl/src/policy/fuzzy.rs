@@ -199,6 +199,24 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A policy that balances the pole of the benchmark by a rule and its mirror image.
+    pub(crate) fn balancer(rule: Rule, alpha: f64) -> FuzzyPolicy {
+        FuzzyPolicy {
+            states: ["theta", "theta_dot", "rho", "rho_dot"]
+                .map(|name| Quantity { name: name.into(), unit: String::new() })
+                .to_vec(),
+            mirrored: true,
+            actions: vec![ActionRules {
+                name: "force".into(),
+                unit: "N".into(),
+                limits: [-10.0, 10.0],
+                rate: None,
+                alpha,
+                rules: vec![rule.clone(), rule.mirror()],
+            }],
+        }
+    }
+
     /// A random policy with `actions` rule bases over `states` variables.
     pub(crate) fn any_policy() -> impl Strategy<Value = FuzzyPolicy> {
         (1usize..6, 1usize..4, 1usize..9).prop_flat_map(|(states, actions, rules)| {

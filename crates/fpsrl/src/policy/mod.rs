@@ -3,7 +3,7 @@
 //! Section 3 of the paper: Gaussian memberships (equation 2), one rule base for each action, the weighted mean of
 //! the rules' outputs, sharpened by α and limited by tanh (equation 4), then scaled to the action's limits.
 
-mod fuzzy;
+pub(crate) mod fuzzy;
 mod kernel;
 mod space;
 

@@ -129,12 +129,16 @@ impl Chart<'_> {
             );
         }
         for tick in x.ticks(6) {
+            // At the edge, a number leans inwards.
+            let near_the_end = x.at(tick) > RIGHT - 10.0;
+            let (anchor, lean) = if near_the_end { ("end", RIGHT + 7.0) } else { ("middle", x.at(tick)) };
             let _ = write!(
                 svg,
-                "<path class=\"axis\" d=\"M{at} {BASE}v4\"/><text class=\"middle\" x=\"{at}\" y=\"{}\">{}</text>",
+                "<path class=\"axis\" d=\"M{} {BASE}v4\"/><text class=\"{anchor}\" x=\"{}\" y=\"{}\">{}</text>",
+                place(x.at(tick)),
+                place(lean),
                 BASE + 16.0,
                 minus(&number(tick)),
-                at = place(x.at(tick)),
             );
         }
         let _ = write!(

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::ReportOptions;
+use super::coverage::Covered;
 use super::evidence::{Replays, logged_return, outside_share, replays};
 use super::overlay::{Overlay, overlays};
 use super::world::{RunWorld, world_of};
@@ -52,6 +53,7 @@ pub(super) struct Findings {
     pub(super) example: usize,
     pub(super) replays: Replays,
     pub(super) outside: f64,
+    pub(super) covered: Covered,
     pub(super) logged: Option<(f64, usize)>,
     pub(super) history: Vec<SearchRecord>,
     pub(super) nfq: Option<(f64, Option<f64>)>,
@@ -107,7 +109,9 @@ impl Findings {
         let roller = Roller::new(&problem, world.world.as_ref(), &kernel, numerics);
         let weaknesses = weaknesses(&problem, &profile, &policy, &roller);
         let compared: Vec<Vec<f64>> = (0..starts.len().min(COMPARED_STARTS)).map(|index| starts.row(index)).collect();
-        let outside = outside_share(&profile, &transitions, &roller.trajectories(&compared));
+        let trajectories = roller.trajectories(&compared);
+        let outside = outside_share(&profile, &transitions, &trajectories);
+        let covered = Covered::new(&problem, &transitions, &trajectories);
         let instructive = instructive(&problem, &policy, &profile, &roller, &weaknesses, &starts, &model_returns);
         stop_if_asked(progress)?;
 
@@ -137,6 +141,7 @@ impl Findings {
             instructive,
             replays,
             outside,
+            covered,
             overlays,
         };
         progress.update(Stage::Report, 5, &"page");

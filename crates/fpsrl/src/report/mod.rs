@@ -5,6 +5,7 @@
 //! every script but that one, by its digest, so that no name in a log can become code.
 
 mod charts;
+mod coverage;
 mod evidence;
 mod findings;
 mod modules;

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use super::charts::{Chart, Mark, Series};
+use super::coverage::coverage;
 use super::evidence::Piece;
 use super::findings::Findings;
-use super::text::{amount, count, name, share, with_unit_in};
+use super::text::{amount, name, share, with_unit_in};
 use crate::explain::svg::{Axis, escape, line};
-use crate::explain::{CELL, curve_places, minus, number};
+use crate::explain::{CELL, count, curve_places, minus, number};
 use crate::policy::Rule;
 
 const MARKS: [Mark; 3] = [Mark::Solid, Mark::Dashed, Mark::Dotted];
@@ -15,6 +16,7 @@ const MARKS: [Mark; 3] = [Mark::Solid, Mark::Dashed, Mark::Dotted];
 /// Everything that the verdict rests on.
 pub(super) fn evidence(findings: &Findings) -> String {
     let mut text = String::from("<h2 id=\"evidence-title\">Evidence</h2>");
+    text.push_str(&coverage(findings));
     text.push_str(&world_errors(findings));
     text.push_str(&judged(findings));
     text.push_str(&replays(findings));

@@ -12,19 +12,6 @@ pub(super) fn measure(value: f64, unit: &str) -> String {
     escape(&with_unit(&minus(&number(value)), unit))
 }
 
-/// A count with its thousands apart.
-pub(super) fn count(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A name as the page shows it; what is written from right to left keeps to itself.
 pub(super) fn name(text: &str) -> String {
     format!("<bdi>{}</bdi>", escape(text))

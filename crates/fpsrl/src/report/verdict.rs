@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use super::charts::range;
 use super::findings::{Findings, mean};
-use super::text::{amount, count, name, share};
+use super::text::{amount, name, share};
 use super::weak::weak_words;
-use crate::explain::escape;
 use crate::explain::svg::{Axis, place};
+use crate::explain::{count, escape};
 
 /// What the run is, in a line.
 pub(super) fn lead(findings: &Findings) -> String {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::charts::{Chart, Mark, Series, range};
 use super::findings::Findings;
-use super::text::{amount, count, measure, name, share, with_unit_in};
-use crate::explain::TriedStart;
+use super::text::{amount, measure, name, share, with_unit_in};
+use crate::explain::{TriedStart, count};
 
 /// Where the policy is weak.
 pub(super) fn weak(findings: &Findings) -> String {

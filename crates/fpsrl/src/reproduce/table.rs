@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Cell, Figures, Reproduction, Scale, Settings, VariableErrors};
+use crate::explain::count;
 use crate::world::quality::Word;
 
 /// A row of the policies' table: its name, and the figure that it shows.
@@ -72,11 +73,10 @@ impl Reproduction {
             ["samples", "logs", "mean", "worst", "std", "paper: FPSRL", "paper: NFQ", "promise kept", "verdicts"];
         let mut rows = vec![header.map(str::to_owned).to_vec()];
         for cell in self.cells.iter().filter(|cell| !cell.trusted.is_empty()) {
-            let count = cell.trusted.len() as f64;
+            let logs = cell.trusted.len() as f64;
             let returns = || cell.trusted.iter().map(|run| run.true_return);
-            let mean = returns().sum::<f64>() / count;
-            let deviation =
-                (returns().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0)).sqrt();
+            let mean = returns().sum::<f64>() / logs;
+            let deviation = (returns().map(|value| (value - mean).powi(2)).sum::<f64>() / (logs - 1.0).max(1.0)).sqrt();
             let theirs = |of: fn(&super::paper::PaperCell) -> [f64; 3]| {
                 self.paper(cell.samples).map_or(f64::NAN, |paper| of(paper)[1])
             };
@@ -88,9 +88,9 @@ impl Reproduction {
             };
             let word = |word: Word| cell.trusted.iter().filter(|run| run.verdict == word).count();
             let words = [Word::Go, Word::Careful, Word::NoGo].map(|kind| (kind, word(kind)));
-            let words = words.iter().filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));
+            let words = words.iter().filter(|(_, logs)| *logs > 0).map(|(word, logs)| format!("{logs} {word}"));
             rows.push(vec![
-                grouped(cell.samples),
+                count(cell.samples),
                 cell.trusted.len().to_string(),
                 star(mean, &[fpsrl, nfq]),
                 plain(returns().fold(f64::INFINITY, f64::min)),
@@ -112,7 +112,7 @@ impl Reproduction {
         let (mut reached, mut all) = (0, 0);
         for cell in &self.cells {
             for VariableErrors { name, errors, paper } in &cell.errors {
-                let mut row = vec![grouped(cell.samples), name.clone()];
+                let mut row = vec![count(cell.samples), name.clone()];
                 for (ours, theirs) in errors.iter().zip(paper) {
                     row.extend(pair(*ours, *theirs, |ours, theirs| ours <= theirs, scientific));
                 }
@@ -140,7 +140,7 @@ impl Reproduction {
             let figures: [Row; 3] =
                 [("selected", |own| own.selected), ("mean", |own| own.mean), ("std", |own| own.deviation)];
             for (index, (name, figure)) in figures.into_iter().enumerate() {
-                let mut row = vec![grouped(cell.samples), name.to_owned()];
+                let mut row = vec![count(cell.samples), name.to_owned()];
                 for (own, theirs) in own.iter().zip(theirs) {
                     let ours = own.as_ref().map_or(f64::NAN, figure);
                     let theirs = theirs.map_or(f64::NAN, |theirs| theirs[index]);
@@ -157,7 +157,7 @@ impl Reproduction {
                 notes.push(format!(
                     "{} samples: on the world model, from {} test states, plans of PSO-P earn {:.2} ({:.2} without the \
                      policy's help), the policy of seed 1 earns {:.2}.",
-                    grouped(cell.samples),
+                    count(cell.samples),
                     ceiling.start_states,
                     ceiling.ceiling,
                     ceiling.unaided,
@@ -193,7 +193,7 @@ impl Reproduction {
             less.push(format!("{} trainings of NFQ with {nfq_iterations} iterations", cell.nfq.len()));
         }
         let hours: f64 = cell.fpsrl.iter().chain(&cell.nfq).map(|training| training.seconds).sum::<f64>() / 3600.0;
-        let took = format!("{} samples: the trainings took {hours:.2} hours", grouped(cell.samples));
+        let took = format!("{} samples: the trainings took {hours:.2} hours", count(cell.samples));
         Some(match less.is_empty() {
             true => format!("{took}."),
             false => {
@@ -221,12 +221,6 @@ fn bold(cell: &str) -> String {
 
 fn scientific(value: f64) -> String {
     format!("{value:.2e}")
-}
-
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
-    groups.join(",")
 }
 
 #[cfg(test)]
@@ -284,12 +278,5 @@ mod tests {
         let markdown = example.markdown();
         let row = "| 1,000 | 3 | -42.20 | -43.60 | 1.31 | **-41.99** | -44.87 | 2 of 3 | 2 go, 1 careful |";
         assert!(markdown.contains(row), "{markdown}");
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(grouped(100), "100");
-        assert_eq!(grouped(100_000), "100,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
     }
 }

@@ -8,6 +8,7 @@ use super::import::{ImportReport, import};
 use super::table::{Column, Table};
 use super::{TextOptions, read};
 use crate::error::{Error, Result};
+use crate::explain::count;
 use crate::problem::{Row, WrittenProblem};
 use crate::progress::{Progress, Silent};
 
@@ -361,7 +362,7 @@ impl Drafting<'_> {
     /// What the table and its import tell.
     fn remarks(&mut self, report: Option<&ImportReport>) {
         let guess = self.guess;
-        let mut found = vec![format!("{} rows, {} columns", self.table.rows, self.table.titles.len())];
+        let mut found = vec![format!("{} rows, {} columns", count(self.table.rows), self.table.titles.len())];
         found.extend(self.table.notes.iter().cloned());
         if guess.next.is_some() {
             found.push("each row holds its next state itself".into());
@@ -369,13 +370,13 @@ impl Drafting<'_> {
         if let Some(report) = report {
             found.push(format!(
                 "{} transitions in {} episodes",
-                report.transitions - report.missing.min(report.transitions),
-                report.episodes
+                count(report.transitions - report.missing.min(report.transitions)),
+                count(report.episodes)
             ));
             if let Some(interval) = report.interval {
                 found.push(format!("a row every {}{}", short(interval), self.unit_of_time()));
             }
-            for (count, what) in [
+            for (number, what) in [
                 (report.missing, "steps with missing cells, left out"),
                 (report.duplicates, "rows with the time of the row before, left out"),
                 (report.out_of_order, "places where time runs backwards; the rows were put in order"),
@@ -386,8 +387,8 @@ impl Drafting<'_> {
                     "terminal steps whose next state is not in the log: they are lost. Write one more row at an episode's end, with the last state",
                 ),
             ] {
-                if count > 0 {
-                    found.push(format!("{count} {what}"));
+                if number > 0 {
+                    found.push(format!("{} {what}", count(number)));
                 }
             }
             found.extend(report.notes.iter().cloned());
