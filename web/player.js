@@ -158,6 +158,8 @@ export class Player {
       this.addLines(base.name, base.unit, base.limits, [[values, "track"]], false, (step) => values[step]);
     });
     run.states.forEach((variable, index) => {
+      // What is remembered has been shown already, some steps before.
+      if (variable.memory) return;
       const values = trajectory.states.map((row) => row[index]);
       const lists = [[values, "track"]];
       if (truth) lists.unshift([truth.states.slice(0, values.length).map((row) => row[index]), "track truth"]);

@@ -99,6 +99,10 @@ fn init_check_and_run_follow_each_other() {
         "{}",
         stderr(&output)
     );
+    let drafted = fs::read_to_string(directory.path().join("drafted.toml")).unwrap();
+    for part in ["# history = \"auto\"", "# rate = 0.2", "# change = true", "# change_limits = [-0.2, 0.2]"] {
+        assert!(drafted.contains(part), "{part}: {drafted}");
+    }
     let output = fpsrl(directory.path(), &["check", "drafted.toml"]);
     let text = stdout(&output);
     for part in ["299 transitions in 1 episodes", "the next row, as set", "level", "cells visited", "no data"] {

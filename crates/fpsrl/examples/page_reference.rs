@@ -6,10 +6,11 @@
 use std::error::Error;
 use std::fs;
 
+use fpsrl::data::Transitions;
 use fpsrl::data::generate::generate;
 use fpsrl::explain::Roller;
 use fpsrl::policy::{ActionRules, FuzzyKernel, FuzzyPolicy, Quantity, Rule, RuleSpace};
-use fpsrl::problem::Problem;
+use fpsrl::problem::{Problem, WrittenProblem};
 use fpsrl::progress::Silent;
 use fpsrl::random::{Purpose, Stream};
 use fpsrl::report::page_world;
@@ -26,8 +27,13 @@ const ROLLOUTS: u32 = 20;
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: page_reference FILE")?;
     let policies: Vec<Value> = (0..POLICIES).map(policy).collect();
-    let worlds =
-        [world("mountain-car", 2_000)?, world("cart-pole-balancing", 4_000)?, world("cart-pole-swing-up", 1_000)?];
+    let worlds = [
+        world("mountain-car", 2_000)?,
+        world("cart-pole-balancing", 4_000)?,
+        world("cart-pole-swing-up", 1_000)?,
+        tank("rate = 0.15")?,
+        tank("change = true\nchange_limits = [-0.3, 0.3]")?,
+    ];
     fs::write(path, serde_json::to_string(&json!({ "policies": policies, "worlds": worlds }))?)?;
     Ok(())
 }
@@ -85,7 +91,38 @@ fn world(name: &str, samples: usize) -> Result<Value, Box<dyn Error>> {
     // The page computes networks; other models come with their trajectories.
     problem.world.kind = fpsrl::problem::WorldKind::Ensemble;
     let log = generate(&problem, &Silent)?;
-    let model = fit(&problem, &log, &Silent)?;
+    reference(problem, &log)
+}
+
+/// A tank whose valve acts two steps later, cannot jump, and is remembered.
+fn tank(action: &str) -> Result<Value, Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let stream = Stream::new(3, Purpose::LogAction);
+    let mut text = "run,level,valve,reward\n".to_owned();
+    for episode in 0..20 {
+        let (mut level, mut pipe) = (stream.within(0.0, 2.0, episode, 0, 0), vec![0.5; 2]);
+        for step in 0..40 {
+            let valve = stream.within(0.0, 1.0, episode, step / 3, 1);
+            text += &format!("{episode},{level:?},{valve:?},{:?}\n", -f64::abs(level - 1.0));
+            pipe.push(valve);
+            level = 0.95 * level + 0.3 * (pipe.remove(0) - 0.5) + 0.05;
+        }
+    }
+    fs::write(directory.path().join("log.csv"), text)?;
+    let path = directory.path().join("problem.toml");
+    let problem = format!(
+        "horizon = 40\n[[state]]\nname = 'level'\n[[action]]\nname = 'valve'\nlimits = [0.0, 1.0]\n{action}\n[data]\n\
+         file = 'log.csv'\nepisode = 'run'\nreward = 'reward'\nhistory = 3\n[world]\nkind = 'ensemble'\nepochs = 15\n\
+         [policy]\nlags = 1\n"
+    );
+    fs::write(&path, problem)?;
+    let imported = fpsrl::data::log::import(&WrittenProblem::read(&path)?.check()?, &Silent)?;
+    reference(imported.problem, &imported.transitions)
+}
+
+/// What a problem's world does.
+fn reference(mut problem: Problem, log: &Transitions) -> Result<Value, Box<dyn Error>> {
+    let model = fit(&problem, log, &Silent)?;
     let stream = Stream::new(7, Purpose::TestStart);
     let row = |row: u32| -> (Vec<f64>, Vec<f64>) {
         let pick = stream.within(0.0, log.len() as f64, 0, row, 0) as usize;
@@ -101,7 +138,7 @@ fn world(name: &str, samples: usize) -> Result<Value, Box<dyn Error>> {
             json!({ "state": state, "action": action, "next": next, "reward": reward, "later": later })
         })
         .collect();
-    let space = RuleSpace::new(&problem, &log);
+    let space = RuleSpace::new(&problem, log);
     let position: Vec<f64> = (space.low().iter().zip(space.high()).enumerate())
         .map(|(index, (low, high))| stream.within(*low, *high, 2, 0, index as u32))
         .collect();

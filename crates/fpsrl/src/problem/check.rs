@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::expression::{Expression, FUNCTIONS, Kind};
 use super::log::OneOrMany;
-use super::memory::{self, History, Lags, SetPoint};
+use super::memory::{self, History, LONGEST_HISTORY, Lags, SetPoint};
 use super::words::{OrAuto, OrWord};
 use super::written::{WrittenAction, WrittenState};
 use super::{
@@ -354,7 +354,19 @@ fn check_memory(
         let hint = format!("write `history = {lags}` below [data], or let the policy see less");
         return Err(Error::setting("policy.lags", lags, rule, hint));
     }
-    if let Some(History::Steps(steps)) = log.map(|log| log.history) {
+    // What the policy is to see must be there, also where the rest is left to be chosen.
+    if let (Lags::Steps(lags), Some(History::Auto)) = (lags, log.map(|log| log.history))
+        && *lags > LONGEST_HISTORY
+    {
+        let rule = format!("a history has at most {LONGEST_HISTORY} steps");
+        return Err(Error::setting("policy.lags", lags, rule, "let the policy see less"));
+    }
+    let steps = match (log.map(|log| log.history), lags) {
+        (Some(History::Steps(steps)), _) => Some(steps),
+        (Some(History::Auto), Lags::Steps(steps)) => Some(*steps),
+        _ => None,
+    };
+    if let Some(steps) = steps {
         let count = states.len() + (states.len() + actions.len()) * steps;
         if count > MOST_STATES {
             let rule = format!("with it a state has {count} variables, and at most {MOST_STATES} are possible");

@@ -30,6 +30,8 @@ struct PageState<'a> {
     name: &'a str,
     unit: &'a str,
     angle: bool,
+    /// Whether it is the past of a state variable or an action.
+    memory: bool,
     /// Of what was a state variable some steps ago: the number of that variable.
     of: Option<usize>,
     range: [f64; 2],
@@ -65,6 +67,7 @@ pub(super) fn payload(findings: &Findings) -> Result<String> {
                 name: &state.name,
                 unit: &state.unit,
                 angle: state.angle,
+                memory: state.memory.is_some(),
                 of: state.memory.and_then(|memory| match memory.of {
                     Remembered::State(of) => Some(of),
                     Remembered::Action(_) => None,

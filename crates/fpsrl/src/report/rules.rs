@@ -172,9 +172,11 @@ fn panel(findings: &Findings) -> String {
             format!(" <span class=\"unit\">{}</span>", escape(&variable.unit))
         };
         let step = (high - low) / 1000.0;
+        // What only the world looks at follows what it is a memory of, and needs no slider to be seen.
+        let hidden = if index < findings.policy.states.len() { "" } else { " hidden style=\"display:none\"" };
         let _ = write!(
             text,
-            "<div class=\"slider\"><label for=\"slider-{index}\">{}{unit}</label>\
+            "<div class=\"slider\"{hidden}><label for=\"slider-{index}\">{}{unit}</label>\
              <input type=\"number\" id=\"number-{index}\" aria-label=\"{} as a number\" step=\"any\" value=\"{value}\">\
              <input type=\"range\" id=\"slider-{index}\" min=\"{low}\" max=\"{high}\" step=\"{step}\" \
              value=\"{value}\"></div>",
