@@ -130,7 +130,8 @@ function startPage() {
         const value = Number(input.value);
         if (input.value === "" || !Number.isFinite(value)) return;
         list.value = "";
-        setState(state.map((old, at) => (at === index ? value : old)), input);
+        // What is remembered of a variable moves along: it has been there for a while.
+        setState(state.map((old, at) => (at === index || run.states[at].of === index ? value : old)), input);
       });
     }
   });

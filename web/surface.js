@@ -128,6 +128,7 @@ export class Surface {
     }
     this.drawScales(context, box, ranges, x, y, ink, dark, base, height);
     const fixed = run.states
+      .slice(0, run.policy.states.length)
       .map((variable, index) => [variable, index])
       .filter(([, index]) => index !== across && index !== up)
       .map(([variable, index]) => `${variable.name} ${withUnit(state[index], variable.unit)}`);

@@ -25,9 +25,23 @@ export function wrapAngle(angle) {
   return angle - turn * Math.sign(turns) * Math.round(Math.abs(turns));
 }
 
+// What is applied of an action: actuators move only so fast, and set-points have limits of their own.
+export function applied(world, state, action) {
+  const result = [...action];
+  for (const { action: index, last, limits, rate } of world.actuators) {
+    const before = state[last];
+    const within = (value) => Math.min(Math.max(value, limits[0]), limits[1]);
+    result[index] =
+      rate === null
+        ? within(before + action[index]) - before
+        : within(Math.min(Math.max(action[index], before - rate), before + rate));
+  }
+  return result;
+}
+
 // One step: the next state, the reward, and that of every later step if the next state is absorbing, else null.
-export function step(world, state, action) {
-  const before = [...state, ...action];
+export function step(world, state, wanted) {
+  const before = [...state, ...applied(world, state, wanted)];
   const next = world.variables.map((part, variable) => {
     const moved = state[variable] + predict(part, before);
     return part.angle ? wrapAngle(moved) : moved;
@@ -53,7 +67,7 @@ export function rollout(world, policy, start, horizon, discount) {
       value += weight * later;
     } else {
       const state = states[states.length - 1];
-      const action = policy.actions.map((base) => act(base, state));
+      const action = applied(world, state, policy.actions.map((base) => act(base, state)));
       const outcome = step(world, state, action);
       states.push(outcome.next);
       actions.push(action);

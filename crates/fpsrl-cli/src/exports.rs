@@ -20,7 +20,7 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
         Some("fallback") => Some(Response::Fallback),
         _ => Some(Response::Clamp),
     };
-    let mut notes = Vec::new();
+    let mut notes = source.notes.clone();
     if source.ranges.is_none() {
         if let (Some(guard), Some(_)) = (&arguments.guard, response) {
             return Err(Failure::Library(Error::Setting {

@@ -149,7 +149,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         }
         .into());
     }
-    let (report, _) = DataReport::of(&problem, &bars)?;
+    let (report, problem, _) = DataReport::of(&problem, &bars)?;
     let mut stdout = io::stdout().lock();
     if arguments.json {
         stdout.write_all(fpsrl::files::to_json(&report)?.as_bytes())?;
@@ -179,7 +179,11 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
         "{}: {} rows in {files}, {} transitions in {} episodes",
         problem.name,
         count(import.rows),
-        count(import.transitions.saturating_sub(import.missing)),
+        count(
+            import
+                .transitions
+                .saturating_sub(import.missing + import.history.as_ref().map_or(0, |history| history.lost))
+        ),
         count(import.episodes)
     );
     let _ = writeln!(text, "\nLog");
@@ -270,8 +274,27 @@ fn log_lines(problem: &Problem, import: &ImportReport, symmetry: Option<&Symmetr
     if let Some(terminals) = import.terminals {
         line("terminal steps", terminals.to_string());
     }
-    if import.kept < import.transitions.saturating_sub(import.missing) {
+    let lost = import.history.as_ref().map_or(0, |history| history.lost);
+    if import.kept < import.transitions.saturating_sub(import.missing + lost) {
         line("kept", format!("{} transitions, in stretches spread over the log (`samples` below [data])", import.kept));
+    }
+    if let Some(history) = &import.history {
+        let tried: Vec<String> =
+            history.tried.iter().map(|(steps, error)| format!("{steps}: {:.1} %", 100.0 * error)).collect();
+        let steps = match history.steps {
+            1 => "1 step".to_owned(),
+            steps => format!("{steps} steps"),
+        };
+        line(
+            "history",
+            match tried.is_empty() {
+                true => format!("{steps}; {lost} transitions lack so much of a past, and are left out"),
+                false => format!(
+                    "{steps}, chosen by held-out rows (unexplained: {}); {lost} transitions lack so much of a past",
+                    tried.join(", ")
+                ),
+            },
+        );
     }
     for (action, rows) in &import.outside_limits {
         line("outside of limits", format!("{rows} rows of `{action}`"));

@@ -304,3 +304,126 @@ fn start_states_come_from_a_file_when_asked() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no column called `level`"), "{}", stderr(&output));
 }
+
+/// A tank whose valve acts three steps later, recorded in episodes.
+fn delayed(episodes: usize, steps: usize) -> String {
+    let mut text = "run,level,valve\n".to_owned();
+    let mut row = 0usize;
+    for episode in 0..episodes {
+        let (mut level, mut pipe) = (0.5 + 0.1 * (episode % 10) as f64, vec![0.5; 3]);
+        for _ in 0..steps {
+            row += 1;
+            let valve = [0.1, 0.9, 0.4, 1.0, 0.0, 0.6, 0.3][(row * row / 5 + episode) % 7];
+            text += &format!("{episode},{level:?},{valve:?}\n");
+            pipe.push(valve);
+            level = 0.95 * level + 0.2 * pipe.remove(0) - 0.05;
+        }
+    }
+    text
+}
+
+const DELAYED: &str = r#"
+name = "tank"
+horizon = 10
+[[state]]
+name = "level"
+[[action]]
+name = "valve"
+limits = [0.0, 1.0]
+ACTION
+[data]
+file = "log.csv"
+episode = "run"
+HISTORY
+[world]
+kind = "ensemble"
+members = 2
+layers = 1
+epochs = 10
+reward = "-abs(level - 1)"
+[policy]
+LAGS
+[search]
+particles = 6
+iterations = 4
+start_states = 5
+[evaluation]
+start_states = 5
+"#;
+
+fn delayed_problem(action: &str, history: &str, lags: &str) -> String {
+    DELAYED.replace("ACTION", action).replace("HISTORY", history).replace("LAGS", lags)
+}
+
+#[test]
+fn a_history_is_chosen_shown_and_carried_through_every_stage() {
+    let directory = tempfile::tempdir().unwrap();
+    let problem = delayed_problem("rate = 0.3", "history = \"auto\"", "lags = [\"level_1\"]");
+    put(directory.path(), delayed(20, 40), &problem);
+    let output = fpsrl(directory.path(), &["check", "problem.toml"]);
+    let text = stdout(&output);
+    assert!(text.contains("3 steps, chosen by held-out rows"), "{text}{}", stderr(&output));
+    let output = fpsrl(directory.path(), &["run", "problem.toml", "--out", "run", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("a history of 3 steps was chosen"), "{}", stderr(&output));
+    let read = |file: &str| fs::read_to_string(directory.path().join("run").join(file)).unwrap();
+    let data: serde_json::Value = serde_json::from_str(&read("data.json")).unwrap();
+    assert_eq!((&data["import"]["history"]["steps"], &data["import"]["history"]["lost"]), (&3.into(), &60.into()));
+    let header = "episode,step,level,level_1,level_2,level_3,valve_1,valve_2,valve_3,valve,next_level,";
+    assert!(read("transitions.csv").starts_with(header), "{}", read("transitions.csv").lines().next().unwrap());
+    let policy: serde_json::Value = serde_json::from_str(&read("policy.json")).unwrap();
+    assert_eq!(policy["states"].as_array().unwrap().len(), 2);
+    assert_eq!(policy["actions"][0]["rate"], 0.3);
+    assert!(read("problem.toml").contains("history = 3"));
+    let errors: serde_json::Value = serde_json::from_str(&read("summary.json")).unwrap();
+    assert_eq!(errors["world_errors"].as_object().unwrap().keys().collect::<Vec<_>>(), ["level", "reward"]);
+    for stage in ["fit", "search", "evaluate", "report", "explain", "check"] {
+        let output = fpsrl(directory.path(), &[stage, "run", "--quiet"]);
+        assert!(output.status.success(), "{stage}: {}", stderr(&output));
+    }
+    let output = fpsrl(directory.path(), &["export", "run", "--to", "json", "--out", "controller.json"]);
+    assert!(stdout(&output).contains("the input level_1 is what level was 1 step before"), "{}", stdout(&output));
+    let controller = fs::read_to_string(directory.path().join("controller.json")).unwrap();
+    let controller: serde_json::Value = serde_json::from_str(&controller).unwrap();
+    assert_eq!(controller["rate_limits"], serde_json::json!([0.3]));
+}
+
+#[test]
+fn a_set_point_is_changed_from_the_log_to_the_export() {
+    let directory = tempfile::tempdir().unwrap();
+    let problem = delayed_problem("change = true\nchange_limits = [-0.2, 0.2]", "", "");
+    put(directory.path(), delayed(20, 40), &problem);
+    let output = fpsrl(directory.path(), &["run", "problem.toml", "--out", "run", "--quiet"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output = fpsrl(directory.path(), &["export", "run", "--to", "c", "--out", "controller.c"]);
+    let told = "valve_change is a change: add it to valve, and keep the sum from 0 to 1";
+    assert!(stdout(&output).contains(told), "{}{}", stdout(&output), stderr(&output));
+}
+
+#[test]
+fn a_history_that_is_too_long_and_lags_that_are_not_there() {
+    let said = said_of(delayed(60, 5), &delayed_problem("", "history = 5", ""));
+    assert!(said.contains("it gives 0 transitions") && said.contains("for the history"), "{said}");
+    assert!(said.contains("set a smaller `history`"), "{said}");
+    let said = said_of(delayed(20, 40), &delayed_problem("", "history = 2", "lags = [\"levle_1\"]"));
+    assert!(said.contains("levle_1") && said.contains("did you mean `level_1`?"), "{said}");
+    let said = said_of(delayed(20, 40), &delayed_problem("", "history = 2", "lags = 3"));
+    assert!(said.contains("`policy.lags` is 3, but the log's history is 2 steps"), "{said}");
+}
+
+#[test]
+fn a_symmetry_that_the_log_contradicts() {
+    // The same push moves the level further up than down.
+    let mut text = "time,level,valve,reward\n".to_owned();
+    let (mut level, mut chance) = (0.0f64, 1u64);
+    for row in 0..4_000 {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let valve = (chance >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+        text += &format!("{row},{level:?},{valve:?},{:?}\n", -level.abs());
+        level = 0.8 * level + if valve > 0.0 { 0.6 * valve } else { 0.3 * valve } - 0.075;
+    }
+    let mirrored = PROBLEM.replace("[search]", "[policy]\nmirrored = true\n[search]");
+    let said = said_of(&text, &mirrored);
+    assert!(said.contains("`policy.mirrored` is true, but the log contradicts it"), "{said}");
+    assert!(said.contains("`level`") && said.contains("mirrored = false"), "{said}");
+}

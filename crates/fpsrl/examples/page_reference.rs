@@ -58,6 +58,7 @@ fn policy(index: u32) -> Value {
         name: format!("action {action}"),
         unit: String::new(),
         limits: [-2.0 - f64::from(action), 3.0],
+        rate: None,
         alpha: if extreme { wild(&stream, -3.0, 6.0, 4, action, 0) } else { 20.0 * stream.uniform(4, action, 0) },
         rules: (0..1 + index % 8).map(|one| rule(100 * action + one)).collect(),
     };

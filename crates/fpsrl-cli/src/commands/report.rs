@@ -37,11 +37,12 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let run = RunDirectory::open(&arguments.existing.directory)?;
     let problem = run.problem()?;
     let policy = if arguments.simple { run.simple_policy(&problem)? } else { run.policy(&problem)? };
+    let seen = problem.policy_states();
     let example = match arguments.state.as_slice() {
-        [] => problem.states.iter().map(|state| 0.5 * (state.start[0] + state.start[1])).collect(),
-        given if given.len() == problem.states.len() && given.iter().all(|value| value.is_finite()) => given.to_vec(),
+        [] => problem.at_rest(&seen.iter().map(|state| 0.5 * (state.start[0] + state.start[1])).collect::<Vec<f64>>()),
+        given if given.len() == seen.len() && given.iter().all(|value| value.is_finite()) => given.to_vec(),
         given => {
-            let names: Vec<&str> = problem.states.iter().map(|state| state.name.as_str()).collect();
+            let names: Vec<&str> = seen.iter().map(|state| state.name.as_str()).collect();
             return Err(Failure::Library(fpsrl::Error::Setting {
                 key: "--state".into(),
                 value: format!("{} numbers", given.len()),

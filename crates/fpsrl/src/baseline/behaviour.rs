@@ -44,6 +44,7 @@ pub struct LoggedReturn {
 ///     next_states: vec![vec![1.0, 2.0, 3.0, 4.0, 5.0]; 2],
 ///     rewards: vec![1.0, 2.0, 3.0, 4.0, 5.0],
 ///     terminated: None,
+///     carried: 0,
 /// };
 /// // 1 + 2 + 3, 2 + 3 + 4, 3 + 4 + 5
 /// assert_eq!(behaviour::logged_return(&problem, &log).value, 9.0);
@@ -187,6 +188,7 @@ mod tests {
             next_states: vec![vec![1.0, 2.0, 6.0, 7.0]; 2],
             rewards: vec![-1.0, -2.0, -3.0, -4.0],
             terminated: Some(vec![false, true, false, false]),
+            carried: 0,
         };
         // -1 - 2, then nothing; and -2, then nothing.
         let logged = logged_return(&problem, &log);

@@ -20,6 +20,7 @@ use super::Transitions;
 ///     next_states: vec![vec![0.5, 1.0, 1.0, 1.0]],
 ///     rewards: vec![-1.0, -1.0, 0.0, 0.0],
 ///     terminated: None,
+///     carried: 0,
 /// };
 /// assert_eq!(absorbing::rewards_from_then_on(&log), [None, Some(0.0), Some(0.0), Some(0.0)]);
 /// ```
@@ -125,6 +126,7 @@ mod tests {
             next_states: vec![vec![1.0; 4]],
             rewards: vec![0.0; 4],
             terminated: None,
+            carried: 0,
         };
         assert!(rewards_from_then_on(&log).iter().all(Option::is_none));
         assert!(rewards_from_then_on(&Transitions::new(1, 1)).is_empty());

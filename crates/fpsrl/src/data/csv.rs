@@ -117,6 +117,7 @@ pub fn read_from(reader: impl Read, path: &Path, problem: &Problem) -> Result<Tr
     let places = wanted.iter().map(|name| place(name, &found, path)).collect::<Result<Vec<usize>>>()?;
 
     let mut transitions = Transitions::new(problem.states.len(), problem.actions.len());
+    transitions.carried = problem.states.len() - problem.current_states();
     let ending = wanted.len() - 1;
     transitions.terminated = (wanted[ending] == TERMINATED).then(Vec::new);
     while reader.read_byte_record(&mut record).map_err(failed)? {

@@ -4,9 +4,11 @@ pub mod absorbing;
 pub mod coverage;
 pub mod csv;
 pub mod generate;
+pub mod history;
 pub mod log;
 pub mod mirror;
 pub mod scaling;
+pub(crate) mod simulate;
 pub mod split;
 pub mod symmetry;
 
@@ -29,6 +31,8 @@ pub struct Transitions {
     pub rewards: Vec<f64>,
     /// Whether the episode was over after the row, nothing more to gain or lose; none if the log does not say.
     pub terminated: Option<Vec<bool>>,
+    /// How many state variables at the end are memory, which does not move by itself.
+    pub carried: usize,
 }
 
 impl Transitions {
@@ -68,12 +72,32 @@ impl Transitions {
             next_states: all(&self.next_states),
             rewards: of(&self.rewards),
             terminated: self.terminated.as_ref().map(|ended| rows.iter().map(|&row| ended[row]).collect()),
+            carried: self.carried,
         }
     }
 
-    /// Whether a row ends in the very state that it began in.
+    /// How many state variables are not memory; they come first.
+    pub fn current_states(&self) -> usize {
+        self.states.len() - self.carried.min(self.states.len())
+    }
+
+    /// The same rows without what they remember.
+    pub fn without_memory(&self) -> Self {
+        let current = self.current_states();
+        let mut log = self.clone();
+        log.states.truncate(current);
+        log.next_states.truncate(current);
+        log.carried = 0;
+        log
+    }
+
+    /// Whether a row ends in the very state that it began in; what it remembers may go on changing.
     pub fn stays(&self, row: usize) -> bool {
-        self.states.iter().zip(&self.next_states).all(|(before, after)| before[row] == after[row])
+        self.states
+            .iter()
+            .zip(&self.next_states)
+            .take(self.current_states())
+            .all(|(before, after)| before[row] == after[row])
     }
 
     /// The change of a state variable in each row; an angle's is taken modulo 2π, so that it does not jump.

@@ -214,7 +214,7 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
                 let inside = prototype::drawing(plant, &ranges, &rule.centre);
                 let _ = write!(svg, "<g transform=\"translate({MARGIN} {})\">{inside}</g>", y + 6.0);
             }
-            for (variable, input) in profile.inputs.iter().enumerate() {
+            for (variable, input) in profile.inputs.iter().enumerate().take(policy.states.len()) {
                 let name = format!("c{number_of_action}-{index}-{variable}");
                 let cell =
                     membership_cell(&name, &histogram_path(input), input.range, rule, variable, example[variable]);

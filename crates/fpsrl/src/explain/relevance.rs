@@ -62,6 +62,7 @@ pub struct Condition {
 ///         name: "force".into(),
 ///         unit: "N".into(),
 ///         limits: [-1.0, 1.0],
+///         rate: None,
 ///         alpha: 20.0,
 ///         rules: vec![rule(1.0), rule(-1.0)],
 ///     }],

@@ -167,6 +167,7 @@ mod tests {
                 name: "force".into(),
                 unit: "N".into(),
                 limits: [-1.0, 1.0],
+                rate: None,
                 alpha: 50.0,
                 rules: vec![rule(1.0), rule(-1.0)],
             }],

@@ -94,31 +94,36 @@ pub struct TriedStart {
 
 /// Finds where a policy is weak.
 pub fn weaknesses(problem: &Problem, profile: &DataProfile, policy: &FuzzyPolicy, roller: &Roller<'_>) -> Weaknesses {
-    let usual: Vec<f64> = problem.states.iter().map(|state| 0.5 * (state.start[0] + state.start[1])).collect();
+    // The past of a start is no matter of choice: whatever is tried has been there for a while.
+    let current = problem.current_states();
+    let middle = |state: &crate::problem::StateVariable| 0.5 * (state.start[0] + state.start[1]);
+    let usual = problem.at_rest(&problem.states[..current].iter().map(middle).collect::<Vec<f64>>());
+    let moved = |changes: &mut dyn Iterator<Item = (usize, f64)>| {
+        let mut state = usual[..current].to_vec();
+        changes.for_each(|(variable, value)| state[variable] = value);
+        problem.at_rest(&state)
+    };
     let mut starts: Vec<Vec<f64>> = Vec::new();
-    for (variable, input) in profile.inputs.iter().enumerate() {
+    for (variable, input) in profile.inputs.iter().enumerate().take(current) {
         let [low, high] = input.range;
         for index in 0..SCAN {
-            let mut state = usual.clone();
-            state[variable] = low + (high - low) * index as f64 / (SCAN - 1) as f64;
-            starts.push(state);
+            let value = low + (high - low) * index as f64 / (SCAN - 1) as f64;
+            starts.push(moved(&mut std::iter::once((variable, value))));
         }
     }
     let scanned = starts.len();
-    let free: Vec<usize> = match (0..usual.len()).filter(|&v| differs(problem, v)).collect::<Vec<_>>() {
-        none if none.is_empty() => (0..usual.len()).collect(),
+    let free: Vec<usize> = match (0..current).filter(|&v| differs(problem, v)).collect::<Vec<_>>() {
+        none if none.is_empty() => (0..current).collect(),
         some => some,
     };
     let stream = Stream::new(problem.seed, Purpose::TestStart);
     if free.len() > 1 {
         starts.extend((0..SAMPLES as u32).map(|index| {
-            let mut state = usual.clone();
-            for &variable in &free {
+            moved(&mut free.iter().map(|&variable| {
                 let [low, high] = profile.inputs[variable].range;
                 // Iteration 0 is for the start states of the evaluation.
-                state[variable] = stream.within(low, high, 1, index, variable as u32);
-            }
-            state
+                (variable, stream.within(low, high, 1, index, variable as u32))
+            }))
         }));
     }
     let values = roller.returns(&starts);
@@ -154,7 +159,7 @@ pub fn weaknesses(problem: &Problem, profile: &DataProfile, policy: &FuzzyPolicy
 
     let is_weak = |index: usize| points[index].regret() >= much;
     let mut found: Vec<(usize, WeakStretch)> = Vec::new();
-    for variable in 0..usual.len() {
+    for variable in 0..current {
         let scan = variable * SCAN..(variable + 1) * SCAN;
         let (mut index, mut taken) = (scan.start, scan.start);
         while index < scan.end {
@@ -175,9 +180,7 @@ pub fn weaknesses(problem: &Problem, profile: &DataProfile, policy: &FuzzyPolicy
                 // Whatever is nearer to the one inside than to the one outside belongs to it.
                 let level = 0.5 * (points[inside].value + points[outside].value);
                 edge(at(inside), at(outside), |value| {
-                    let mut state = usual.clone();
-                    state[variable] = value;
-                    roller.returns(&[state])[0] < level
+                    roller.returns(&[moved(&mut std::iter::once((variable, value)))])[0] < level
                 })
             };
             let low = if first > scan.start { edge(first, first - 1) } else { at(first) };

@@ -16,6 +16,7 @@ use crate::policy::{ActionRules, FuzzyPolicy, Rule};
 ///         name: "force".into(),
 ///         unit: "N".into(),
 ///         limits: [-1.0, 1.0],
+///         rate: None,
 ///         alpha: 20.0,
 ///         rules: vec![Rule { centre: vec![-0.8], width: vec![0.3], output: -0.9 }],
 ///     }],

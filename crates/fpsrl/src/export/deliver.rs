@@ -12,6 +12,7 @@ use super::{Format, Target, covered_ranges};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::FuzzyPolicy;
+use crate::problem::{Problem, Remembered};
 use crate::run::RunDirectory;
 
 /// What can be exported: a policy, and what is known of where it comes from.
@@ -25,6 +26,8 @@ pub struct Source {
     pub ranges: Option<Vec<[f64; 2]>>,
     /// How far each action may move in a step, where the problem says so.
     pub rate_limits: Vec<Option<f64>>,
+    /// What whoever uses it must know of its inputs and outputs, as sentences.
+    pub notes: Vec<String>,
     /// Where it comes from.
     pub provenance: Provenance,
 }
@@ -68,14 +71,24 @@ impl Source {
             let policy = run.policy(&problem)?;
             let summary = run.file("summary.json");
             let provenance = Provenance::read(&run.file("policy.json"), summary.exists().then_some(summary.as_path()))?;
-            let ranges = Some(covered_ranges(&run.transitions(&problem)?));
-            let rate_limits = vec![None; policy.actions.len()];
-            return Ok(Self { name: problem.name, policy, ranges, rate_limits, provenance });
+            let mut ranges = covered_ranges(&run.transitions(&problem)?);
+            ranges.truncate(policy.states.len());
+            let ranges = Some(ranges);
+            let rate_limits = problem.actions.iter().map(|action| action.rate).collect();
+            let notes = notes(&problem);
+            return Ok(Self { name: problem.name, policy, ranges, rate_limits, notes, provenance });
         }
         let policy = read_policy(path)?;
-        let rate_limits = vec![None; policy.actions.len()];
+        let rate_limits = policy.actions.iter().map(|action| action.rate).collect();
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Self { name, policy, ranges: None, rate_limits, provenance: Provenance::read(path, None)? })
+        Ok(Self {
+            name,
+            policy,
+            ranges: None,
+            rate_limits,
+            notes: Vec::new(),
+            provenance: Provenance::read(path, None)?,
+        })
     }
 
     /// The controller to export.
@@ -102,6 +115,33 @@ impl Source {
         let name = settings.name.as_ref().unwrap_or(&self.name);
         Controller::new(name, self.policy.clone(), precision, guard, fallback, rate_limits)
     }
+}
+
+/// What is to be said of a problem's memory: the controller has none, so its inputs must bring it.
+fn notes(problem: &Problem) -> Vec<String> {
+    let mut notes = Vec::new();
+    for state in problem.policy_states() {
+        let Some(memory) = state.memory else { continue };
+        let of = match memory.of {
+            Remembered::State(of) => problem.states[of].name.clone(),
+            Remembered::Action(of) => {
+                let action = &problem.actions[of];
+                action.set_point.as_ref().map_or(&action.name, |set_point| &set_point.name).clone()
+            }
+        };
+        let steps = if memory.lag == 1 { "1 step".into() } else { format!("{} steps", memory.lag) };
+        notes.push(format!("the input {} is what {of} was {steps} before", state.name));
+    }
+    for action in &problem.actions {
+        if let Some(set_point) = &action.set_point {
+            let [low, high] = set_point.limits;
+            notes.push(format!(
+                "{} is a change: add it to {}, and keep the sum from {low} to {high}",
+                action.name, set_point.name
+            ));
+        }
+    }
+    notes
 }
 
 /// A policy from a file.

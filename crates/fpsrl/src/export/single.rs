@@ -136,6 +136,7 @@ mod tests {
                     name: "a".into(),
                     unit: String::new(),
                     limits: [-1.0, 1.0],
+                    rate: None,
                     alpha,
                     rules: rules.collect(),
                 }],

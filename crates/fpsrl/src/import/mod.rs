@@ -212,7 +212,14 @@ impl RuleBase {
                 }
             });
             let rules = rules.collect();
-            ActionRules { name: frame.name, unit: frame.unit, limits: frame.limits, alpha: frame.alpha, rules }
+            ActionRules {
+                name: frame.name,
+                unit: frame.unit,
+                limits: frame.limits,
+                rate: None,
+                alpha: frame.alpha,
+                rules,
+            }
         });
         let policy = FuzzyPolicy { states: frame.states, mirrored: frame.mirrored, actions: actions.collect() };
         if let Some(problem) = policy.fault() {

@@ -43,6 +43,9 @@ pub struct ActionRules {
     pub unit: String,
     /// The lowest and the highest value.
     pub limits: [f64; 2],
+    /// How far it may move in a step; none is no limit. The rules themselves do not know of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
     /// α: the slope before the hyperbolic tangent.
     pub alpha: f64,
     /// The rules; in a mirrored policy the second half mirrors the first.
@@ -61,6 +64,7 @@ pub struct ActionRules {
 ///         name: "force".into(),
 ///         unit: "N".into(),
 ///         limits: [-2.0, 2.0],
+///         rate: None,
 ///         alpha: 3.0,
 ///         rules: vec![rule(1.0), rule(-1.0)],
 ///     }],
@@ -167,6 +171,9 @@ impl FuzzyPolicy {
             if !(action.limits[0] < action.limits[1] && action.limits.iter().all(|limit| limit.is_finite())) {
                 return Some(format!("the limits of `{name}` are not a range of finite numbers"));
             }
+            if action.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
+                return Some(format!("the rate of `{name}` is not above zero"));
+            }
             if !action.alpha.is_finite() {
                 return Some(format!("alpha of `{name}` is not a finite number"));
             }
@@ -203,6 +210,7 @@ pub(crate) mod tests {
                 name: "force".into(),
                 unit: "N".into(),
                 limits: [-10.0, 10.0],
+                rate: None,
                 alpha,
                 rules: vec![rule.clone(), rule.mirror()],
             }],
@@ -220,6 +228,7 @@ pub(crate) mod tests {
                     name: "a".into(),
                     unit: String::new(),
                     limits: [low, low + span],
+                    rate: None,
                     alpha,
                     rules,
                 },
@@ -279,6 +288,7 @@ pub(crate) mod tests {
             name: "a".into(),
             unit: String::new(),
             limits: [-1.0, 1.0],
+            rate: None,
             alpha: 1.0,
             rules: vec![rule(-1.0, -1.0), rule(1.0, 1.0)],
         };
@@ -295,6 +305,7 @@ pub(crate) mod tests {
                 name: "a".into(),
                 unit: String::new(),
                 limits: [-1.0, 1.0],
+                rate: None,
                 alpha: 1.0,
                 rules: vec![Rule { centre: vec![0.0], width: vec![1.0], output: 0.0 }],
             }],

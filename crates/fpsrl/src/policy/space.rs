@@ -23,7 +23,7 @@ impl RuleSpace {
     /// the quantiles at ½ % and 99½ % of each variable, widths between 0.05 and 2 times that range.
     pub fn new(problem: &Problem, transitions: &Transitions) -> Self {
         let limits: Vec<([f64; 2], [f64; 2])> = problem
-            .states
+            .policy_states()
             .iter()
             .enumerate()
             .map(|(variable, state)| {
@@ -51,7 +51,7 @@ impl RuleSpace {
         let blank = Rule { centre: vec![0.0; limits.len()], width: vec![1.0; limits.len()], output: 0.0 };
         let template = FuzzyPolicy {
             states: problem
-                .states
+                .policy_states()
                 .iter()
                 .map(|state| Quantity { name: state.name.clone(), unit: state.unit.clone() })
                 .collect(),
@@ -63,6 +63,7 @@ impl RuleSpace {
                     name: action.name.clone(),
                     unit: action.unit.clone(),
                     limits: action.limits,
+                    rate: action.rate,
                     alpha: 1.0,
                     rules: vec![blank.clone(); problem.policy.rules],
                 })
@@ -73,7 +74,7 @@ impl RuleSpace {
 
     /// How many parameters the policies of a problem have: (2 D + 1) · C + 1 for each action, of mirrored rules one half.
     pub fn parameter_count(problem: &Problem) -> usize {
-        problem.actions.len() * ((2 * problem.states.len() + 1) * searched_rules(problem) + 1)
+        problem.actions.len() * ((2 * problem.policy_states().len() + 1) * searched_rules(problem) + 1)
     }
 
     /// The lowest value of each parameter.

@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 
 use super::{
-    ActionVariable, DataSettings, EvaluationSettings, OutlookKind, PolicySettings, Problem, SearchSettings, StartRule,
-    StateVariable, WorldKind, WorldSettings,
+    ActionVariable, DataSettings, EvaluationSettings, Lags, OutlookKind, PolicySettings, Problem, SearchSettings,
+    StartRule, StateVariable, WorldKind, WorldSettings,
 };
 use crate::plant::PlantKind;
 use crate::simd::Mode;
@@ -37,6 +37,7 @@ pub(super) fn general() -> Problem {
             epochs: Trainer::LevenbergMarquardt.default_epochs(),
             restarts: 1,
             absorbing: true,
+            process: None,
             reward: None,
             terminal: None,
         },
@@ -47,6 +48,7 @@ pub(super) fn general() -> Problem {
             rules_tolerance: 0.01,
             mirrored: false,
             alpha: [0.0, 20.0],
+            lags: Lags::default(),
         },
         search: SearchSettings {
             particles: 100,
@@ -119,7 +121,17 @@ pub(super) fn problem(kind: PlantKind) -> Problem {
 
 fn state(name: &str, unit: &str, start: [f64; 2], data_start: [f64; 2]) -> StateVariable {
     let (name, unit) = (name.to_owned(), unit.to_owned());
-    StateVariable { name, unit, columns: Vec::new(), angle: false, start, data_start, centre: None, width: None }
+    StateVariable {
+        name,
+        unit,
+        columns: Vec::new(),
+        angle: false,
+        start,
+        data_start,
+        centre: None,
+        width: None,
+        memory: None,
+    }
 }
 
 /// The cart-pole's variables; it starts at rest, so that only the angle and the position have a range.
@@ -133,5 +145,12 @@ fn cart_pole(start: [[f64; 2]; 2], data_start: [[f64; 2]; 2]) -> Vec<StateVariab
 }
 
 fn force(limit: f64) -> ActionVariable {
-    ActionVariable { name: "force".to_owned(), unit: "N".to_owned(), columns: Vec::new(), limits: [-limit, limit] }
+    ActionVariable {
+        name: "force".to_owned(),
+        unit: "N".to_owned(),
+        columns: Vec::new(),
+        limits: [-limit, limit],
+        rate: None,
+        set_point: None,
+    }
 }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use super::expression::{Expression, FUNCTIONS, Kind};
 use super::log::OneOrMany;
+use super::memory::{self, History, Lags, SetPoint};
 use super::words::{OrAuto, OrWord};
 use super::written::{WrittenAction, WrittenState};
 use super::{
@@ -29,6 +30,9 @@ const MOST_OF_A_LOG: usize = 100_000;
 
 /// Names of columns that are not variables.
 const RESERVED: [&str; 4] = ["episode", "step", "reward", "terminated"];
+
+/// Variables that a state has at most.
+const MOST_STATES: usize = 64;
 
 /// The numeric modes by name.
 pub(super) const MODES: [(&str, Mode); 2] = [("fast", Mode::Fast), ("reproducible", Mode::Reproducible)];
@@ -78,6 +82,8 @@ impl WrittenProblem {
         let kind = by_name("world", &KINDS, self.world.kind, defaults.world.kind)?;
         let start = match &self.start {
             Some(start) => StartRule::from_text(start),
+            // What is drawn from a simulator must start somewhere.
+            None if self.world.process.is_some() && self.data.file.is_none() => StartRule::Ranges,
             None if plant.is_none() && self.states.iter().all(|state| state.start.is_none()) => StartRule::Data,
             None => StartRule::Ranges,
         };
@@ -87,8 +93,17 @@ impl WrittenProblem {
             return Err(Error::setting("data.file", "given", rule, "leave out either `plant` or `file`"));
         }
         let most = if log.is_some() { MOST_OF_A_LOG } else { defaults.data.samples };
-        let states = states(self.states, plant, defaults.states, start == StartRule::Ranges)?;
+        let mut states = states(self.states, plant, defaults.states, start == StartRule::Ranges)?;
         let actions = actions(self.actions, plant, defaults.actions)?;
+        let lags = self.policy.lags.unwrap_or_default();
+        check_process(self.world.process.as_deref(), plant, log.as_ref())?;
+        check_memory(&states, &actions, log.as_ref(), &lags, self.world.process.is_some())?;
+        let history = match log.as_ref().map(|log| log.history) {
+            Some(History::Steps(steps)) => steps,
+            Some(History::Auto) => memory::least_history(&states, &actions, &lags)?,
+            None => 0,
+        };
+        states.extend(memory::memories(&states, &actions, history, &lags)?);
         let names = {
             let states: Vec<String> = states.iter().map(|state| state.name.clone()).collect();
             let actions: Vec<String> = actions.iter().map(|action| action.name.clone()).collect();
@@ -128,6 +143,7 @@ impl WrittenProblem {
                 epochs: self.world.epochs.unwrap_or(trainer.default_epochs()),
                 restarts: self.world.restarts.unwrap_or(defaults.world.restarts),
                 absorbing: self.world.absorbing.unwrap_or(defaults.world.absorbing),
+                process: self.world.process,
                 reward: formula("world.reward", self.world.reward, &names, Kind::Number)?,
                 terminal: formula("world.terminal", self.world.terminal, &names, Kind::Truth)?,
             },
@@ -138,6 +154,7 @@ impl WrittenProblem {
                 rules_tolerance: self.policy.rules_tolerance.unwrap_or(defaults.policy.rules_tolerance),
                 mirrored,
                 alpha: self.policy.alpha.unwrap_or(defaults.policy.alpha),
+                lags,
             },
             search: SearchSettings {
                 particles: self.search.particles.unwrap_or(defaults.search.particles),
@@ -226,6 +243,7 @@ fn states(
                     data_start: start,
                     centre: None,
                     width: None,
+                    memory: None,
                 });
                 defaults.last_mut().ok_or(Error::Internal("a variable was lost"))?
             }
@@ -241,6 +259,111 @@ fn states(
     Ok(defaults)
 }
 
+/// An action as the policy decides it: the change of a set-point, if that is asked for.
+fn as_change(action: ActionVariable, written: &WrittenAction) -> Result<ActionVariable> {
+    let key = |setting: &str| format!("action.{}.{setting}", action.name);
+    match (written.change.unwrap_or(false), written.change_limits) {
+        (false, None) => Ok(action),
+        (false, Some(limits)) => {
+            let rule = "only an action that is a change has such limits";
+            Err(Error::setting(
+                key("change_limits"),
+                shown(limits),
+                rule,
+                "write `change = true` too; or give a `rate`",
+            ))
+        }
+        (true, None) => {
+            let rule = "a change needs to know how far it may go in a step";
+            Err(Error::setting(key("change_limits"), "missing", rule, "write `change_limits = [-0.1, 0.1]`"))
+        }
+        (true, Some(limits)) => {
+            range(&key("change_limits"), limits, false)?;
+            if limits[0] > 0.0 || limits[1] < 0.0 {
+                let rule = "a set-point must be able to stay where it is";
+                return Err(Error::setting(key("change_limits"), shown(limits), rule, "let the limits include 0"));
+            }
+            if let Some(rate) = action.rate {
+                let hint = "leave `rate` out";
+                return Err(Error::setting(key("rate"), rate, "`change_limits` say how fast a change may be", hint));
+            }
+            let columns = if action.columns.is_empty() { vec![action.name.clone()] } else { action.columns };
+            let name = format!("{}_change", action.name);
+            let set_point = Some(SetPoint { name: action.name, limits: action.limits });
+            Ok(ActionVariable { name, columns, limits, set_point, ..action })
+        }
+    }
+}
+
+/// Whether a process can be the world.
+fn check_process(process: Option<&[String]>, plant: Option<PlantKind>, log: Option<&LogSettings>) -> Result<()> {
+    let Some(process) = process else { return Ok(()) };
+    let key = "world.process";
+    if process.first().is_none_or(String::is_empty) {
+        let hint = "write it as a list of words: process = [\"python3\", \"simulator.py\"]";
+        return Err(Error::setting(key, "empty", "a process has a program", hint));
+    }
+    if plant.is_some() {
+        return Err(Error::setting(
+            key,
+            "given",
+            "a built-in plant is a world already",
+            "leave out `plant` or `process`",
+        ));
+    }
+    if let Some(log) = log
+        && log.history != History::Steps(0)
+    {
+        let rule = "a simulator knows its own past";
+        return Err(Error::setting("data.history", "given", rule, "leave out `history`, or `process` below [world]"));
+    }
+    Ok(())
+}
+
+/// Whether there is a log that what is to be remembered can come from.
+fn check_memory(
+    states: &[StateVariable],
+    actions: &[ActionVariable],
+    log: Option<&LogSettings>,
+    lags: &Lags,
+    simulated: bool,
+) -> Result<()> {
+    let needs = actions.iter().find(|action| action.rate.is_some() || action.set_point.is_some());
+    let wanted = match needs.filter(|_| !simulated) {
+        Some(action) => Some(format!("the rate or change of `{}`", action.name)),
+        None if *lags != Lags::default() => Some("`policy.lags`".to_owned()),
+        None => None,
+    };
+    if let (Some(wanted), None) = (wanted, log) {
+        let rule = format!("settings such as {wanted} need the log that their past values come from");
+        return Err(Error::setting("data.file", "missing", rule, "write `file = \"log.csv\"` below [data]"));
+    }
+    for action in actions {
+        if let Some(rate) = action.rate
+            && !(rate > 0.0 && rate <= LARGEST)
+        {
+            let rule = "an action must be able to move, by a finite amount a step";
+            let hint = "write how far it may move in a step, or leave `rate` out";
+            return Err(Error::setting(format!("action.{}.rate", action.name), rate, rule, hint));
+        }
+    }
+    if let (Lags::Steps(lags), Some(History::Steps(steps))) = (lags, log.map(|log| log.history))
+        && *lags > steps
+    {
+        let rule = format!("the log's history is {steps} steps");
+        let hint = format!("write `history = {lags}` below [data], or let the policy see less");
+        return Err(Error::setting("policy.lags", lags, rule, hint));
+    }
+    if let Some(History::Steps(steps)) = log.map(|log| log.history) {
+        let count = states.len() + (states.len() + actions.len()) * steps;
+        if count > MOST_STATES {
+            let rule = format!("with it a state has {count} variables, and at most {MOST_STATES} are possible");
+            return Err(Error::setting("data.history", steps, rule, "use a shorter history, or fewer variables"));
+        }
+    }
+    Ok(())
+}
+
 /// The actions: with a plant, the plant's own, changed where the user says so; else the user's.
 fn actions(
     written: Vec<WrittenAction>,
@@ -252,6 +375,14 @@ fn actions(
         return Err(missing("action", "what the controller sets", "[[action]]` with `name` and `limits"));
     }
     for change in written {
+        let (limited, changed) =
+            (change.rate.is_some(), change.change.unwrap_or(false) || change.change_limits.is_some());
+        if plant.is_some() && (limited || changed) {
+            let setting = if limited { "rate" } else { "change" };
+            let key = format!("action.{}.{setting}", change.name);
+            let rule = "a built-in plant takes every action at once";
+            return Err(Error::setting(key, "given", rule, "leave it out, or give a log of your own"));
+        }
         match defaults.iter_mut().find(|action| action.name == change.name) {
             Some(action) => {
                 action.unit = change.unit.unwrap_or_else(|| std::mem::take(&mut action.unit));
@@ -266,9 +397,17 @@ fn actions(
                     let key = format!("action.{}.limits", change.name);
                     return Err(missing(&key, "the lowest and the highest value", "limits = [low, high]"));
                 };
-                let columns = change.column.map_or_else(Vec::new, OneOrMany::list);
-                let unit = change.unit.unwrap_or_default();
-                defaults.push(ActionVariable { name: change.name, unit, columns, limits });
+                let columns = change.column.clone().map_or_else(Vec::new, OneOrMany::list);
+                let unit = change.unit.clone().unwrap_or_default();
+                let action = ActionVariable {
+                    name: change.name.clone(),
+                    unit,
+                    columns,
+                    limits,
+                    rate: change.rate,
+                    set_point: None,
+                };
+                defaults.push(as_change(action, &change)?);
             }
         }
     }
@@ -373,7 +512,7 @@ impl Problem {
     }
 
     fn check_variables(&self) -> Result<()> {
-        within("state", self.states.len() as u64, 1, 64, "a state has 1 to 64 variables")?;
+        within("state", self.states.len() as u64, 1, MOST_STATES as u64, "a state has 1 to 64 variables")?;
         within("action", self.actions.len() as u64, 1, 16, "there are 1 to 16 actions")?;
         let names = || self.states.iter().map(|s| &s.name).chain(self.actions.iter().map(|a| &a.name));
         distinct("variable", names())?;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::WrittenData;
+use super::memory::{History, LONGEST_HISTORY};
+use super::words::OrAuto;
 use crate::error::{Error, Result};
 
 /// A log of the user's own.
@@ -40,6 +42,8 @@ pub struct LogSettings {
     pub gap: f64,
     /// Whether rows are put onto a regular grid by interpolation.
     pub resample: bool,
+    /// How much of the past each transition carries.
+    pub history: History,
 }
 
 /// One of two rows that follow each other.
@@ -106,6 +110,7 @@ impl LogSettings {
             interval: None,
             gap: 1.5,
             resample: false,
+            history: History::Steps(0),
         }
     }
 
@@ -144,6 +149,11 @@ impl LogSettings {
             interval: written.interval,
             gap: written.gap.unwrap_or(1.5),
             resample: written.resample.unwrap_or(false),
+            history: match written.history {
+                None => History::Steps(0),
+                Some(OrAuto::Auto) => History::Auto,
+                Some(OrAuto::Count(steps)) => History::Steps(usize::try_from(steps).unwrap_or(usize::MAX)),
+            },
             files: files.iter().map(PathBuf::from).collect(),
         };
         if log.files.is_empty() {
@@ -179,6 +189,12 @@ impl LogSettings {
             let hint = "name that column: time = \"…\"; or set resample = false";
             return Err(Error::setting("data.resample", true, rule, hint));
         }
+        if let History::Steps(steps) = log.history
+            && steps > LONGEST_HISTORY
+        {
+            let rule = format!("a history has 0 to {LONGEST_HISTORY} steps");
+            return Err(Error::setting("data.history", steps, rule, "or write \"auto\" to have it chosen"));
+        }
         Ok(Some(log))
     }
 
@@ -207,6 +223,11 @@ impl LogSettings {
         some("interval", self.interval.map(|interval| format!("{interval:?}")), "between two rows, in units of time");
         some("gap", Some(format!("{:?}", self.gap)), "a step longer than so many intervals is cut");
         some("resample", Some(self.resample.to_string()), "put rows onto a regular grid by interpolation");
+        let history = match self.history {
+            History::Auto => quoted("auto"),
+            History::Steps(steps) => steps.to_string(),
+        };
+        some("history", Some(history), "past steps of every state and action that the world model sees, or \"auto\"");
         let sign = |sign: char| quoted(if sign == '\t' { "tab".into() } else { sign.to_string() }.as_str());
         some("separator", self.separator.map(sign), "between two cells");
         some("decimal", self.decimal.map(sign), "before the fraction of a number");

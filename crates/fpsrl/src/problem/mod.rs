@@ -7,12 +7,14 @@ mod benchmarks;
 mod check;
 mod expression;
 mod log;
+mod memory;
 mod text;
 mod words;
 mod written;
 
 pub use expression::{Expression, ExpressionError, FUNCTIONS, Kind};
 pub use log::{LogSettings, OneOrMany, Row, StartRule};
+pub use memory::{Carried, HISTORIES, History, LONGEST_HISTORY, Lags, Memory, Remembered, SetPoint};
 pub use words::{OrAuto, OrWord};
 pub use written::{
     WrittenAction, WrittenData, WrittenEvaluation, WrittenPolicy, WrittenProblem, WrittenSearch, WrittenState,
@@ -81,6 +83,8 @@ pub struct StateVariable {
     pub centre: Option<[f64; 2]>,
     /// Bounds of a rule's width; none takes them from the data.
     pub width: Option<[f64; 2]>,
+    /// What it remembers, if it does; such variables come after all others.
+    pub memory: Option<Memory>,
 }
 
 /// An action.
@@ -94,6 +98,10 @@ pub struct ActionVariable {
     pub columns: Vec<String>,
     /// The lowest and the highest value that may be applied.
     pub limits: [f64; 2],
+    /// How far it may move in a step from its last value; none is no limit.
+    pub rate: Option<f64>,
+    /// The set-point that it changes; none for an action that is an absolute value.
+    pub set_point: Option<SetPoint>,
 }
 
 /// Where transitions come from: they are generated, or imported from a log.
@@ -164,6 +172,8 @@ pub struct WorldSettings {
     pub restarts: usize,
     /// Whether absorbing states are recognised in the log and learned apart from what moves.
     pub absorbing: bool,
+    /// The program and the arguments of a process that is the world, instead of a learned one.
+    pub process: Option<Vec<String>>,
     /// The reward as a formula, if the user knows it.
     pub reward: Option<Expression>,
     /// When a transition is absorbing, as a formula, if the user knows it.
@@ -185,6 +195,8 @@ pub struct PolicySettings {
     pub mirrored: bool,
     /// Bounds of α, the slope before the hyperbolic tangent.
     pub alpha: [f64; 2],
+    /// What of the past the policy sees.
+    pub lags: Lags,
 }
 
 /// The swarm.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::check::{KINDS, MODES, OUTLOOKS, TRAINERS};
-use super::{Expression, FORMAT, Problem};
+use super::{Expression, FORMAT, Lags, Problem};
 use crate::world::training::Depth;
 
 impl Problem {
@@ -36,7 +36,8 @@ impl Problem {
         let starts = "where rollouts start: \"ranges\" of the states, \"data\", \"episodes\", or a file";
         file.key("start", quoted(&self.start.text()), starts);
 
-        for state in &self.states {
+        // What is remembered follows from the history and the actions.
+        for state in self.states.iter().filter(|state| state.memory.is_none()) {
             file.section("[[state]]");
             file.key("name", quoted(&state.name), "also the name of its column");
             file.column(&state.columns);
@@ -53,10 +54,23 @@ impl Problem {
         }
         for action in &self.actions {
             file.section("[[action]]");
-            file.key("name", quoted(&action.name), "also the name of its column");
-            file.column(&action.columns);
+            let (name, limits) = match &action.set_point {
+                None => (&action.name, action.limits),
+                Some(set_point) => (&set_point.name, set_point.limits),
+            };
+            file.key("name", quoted(name), "also the name of its column");
+            if action.columns != std::slice::from_ref(name) {
+                file.column(&action.columns);
+            }
             file.key("unit", quoted(&action.unit), "for people");
-            file.key("limits", range(action.limits), "the lowest and the highest value");
+            file.key("limits", range(limits), "the lowest and the highest value");
+            if let Some(rate) = action.rate {
+                file.key("rate", number(rate), "how far it may move in a step");
+            }
+            if action.set_point.is_some() {
+                file.key("change", true, "the policy decides how far it moves, not where to");
+                file.key("change_limits", range(action.limits), "the lowest and the highest change in a step");
+            }
         }
 
         file.section("[data]");
@@ -91,6 +105,11 @@ impl Problem {
         file.key("restarts", self.world.restarts, "networks tried for each variable and depth");
         file.key("absorbing", self.world.absorbing, "learn apart where the plant stops for good: goals, broken limits");
 
+        if let Some(process) = &self.world.process {
+            let words: Vec<String> = process.iter().map(|word| quoted(word)).collect();
+            file.key("process", format!("[{}]", words.join(", ")), "a simulator that is the world; nothing is learned");
+        }
+
         let formula = |known: &Option<Expression>| quoted(known.as_ref().map_or("learn", Expression::text));
         let comment = "a formula such as \"abs(x) < 0.5 ? 0 : -1\", x after the step; or \"learn\"";
         file.key("reward", formula(&self.world.reward), comment);
@@ -105,6 +124,12 @@ impl Problem {
         file.key("rules_tolerance", number(self.policy.rules_tolerance), tolerance);
         file.key("mirrored", self.policy.mirrored, "half of the rules mirror the others, for symmetric plants");
         file.key("alpha", range(self.policy.alpha), "bounds of the slope before the hyperbolic tangent");
+
+        let lags = match &self.policy.lags {
+            Lags::Steps(steps) => steps.to_string(),
+            Lags::Names(names) => format!("[{}]", names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")),
+        };
+        file.key("lags", lags, "past steps of every state and action that the rules see, or names of such values");
 
         file.section("[search]");
         let search = &self.search;
@@ -231,7 +256,7 @@ mod tests {
             (terminal, truncated) in (vec("\\PC{1,5}", 0..2), vec("\\PC{1,5}", 0..2)),
             next in proptest::option::of("\\PC{1,5}"),
             (leads, belongs, resample) in (any::<bool>(), any::<bool>(), any::<bool>()),
-            (interval, gap) in (proptest::option::of(1e-6..1e6f64), 1.001..1e3f64),
+            (interval, gap, history) in (proptest::option::of(1e-6..1e6f64), 1.001..1e3f64, 0usize..1),
         ) -> LogSettings {
             let row = |this| if this { Row::This } else { Row::Next };
             LogSettings {
@@ -239,6 +264,7 @@ mod tests {
                 separator, decimal, missing, time, episode, reward, terminal, truncated,
                 action_leads_to: row(leads), reward_belongs_to: row(belongs),
                 interval, gap, resample: resample && next.is_none(), next,
+                history: crate::problem::History::Steps(history),
             }
         }
     }
@@ -266,9 +292,9 @@ mod tests {
             problem.states = states.into_iter().enumerate().map(
                 |(index, (name, unit, angle, start, data_start, centre, width))| StateVariable {
                     name: format!("{name}{index}"), unit, columns: columns[..index.min(2)].to_vec(), angle, start, data_start, centre,
-                    width: width.map(|(low, high)| [low, high]),
+                    width: width.map(|(low, high)| [low, high]), memory: None,
                 }).collect();
-            problem.actions = vec![ActionVariable { name: "A".into(), unit: "\"%\"".into(), columns, limits }];
+            problem.actions = vec![ActionVariable { name: "A".into(), unit: "\"%\"".into(), columns, limits, rate: None, set_point: None }];
             problem.data.samples = samples;
             problem.data.episode_length = if log.is_some() { 100 } else { length };
             problem.data.log = log;

@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use super::FORMAT;
 use super::log::{OneOrMany, StartRule};
+use super::memory::Lags;
 use super::words::{OrAuto, OrWord};
 use crate::error::{Error, Result, nearest};
 use crate::plant::PlantKind;
@@ -107,6 +108,12 @@ pub struct WrittenAction {
     pub unit: Option<String>,
     /// The lowest and the highest value.
     pub limits: Option<[f64; 2]>,
+    /// How far it may move in a step.
+    pub rate: Option<f64>,
+    /// Whether the policy decides its change instead of its value.
+    pub change: Option<bool>,
+    /// The lowest and the highest change in a step.
+    pub change_limits: Option<[f64; 2]>,
 }
 
 /// `[data]` as written.
@@ -141,6 +148,8 @@ pub struct WrittenData {
     pub gap: Option<f64>,
     /// Whether rows are put onto a regular grid.
     pub resample: Option<bool>,
+    /// Past steps of every state and action that belong to a state, or "auto".
+    pub history: Option<OrAuto>,
     /// Between two cells.
     pub separator: Option<String>,
     /// Before the fraction of a number.
@@ -174,6 +183,8 @@ pub struct WrittenWorld {
     pub restarts: Option<usize>,
     /// Whether absorbing states are learned.
     pub absorbing: Option<bool>,
+    /// The program and the arguments of a process that is the world.
+    pub process: Option<Vec<String>>,
     /// The reward as a formula, or "learn".
     pub reward: Option<String>,
     /// The terminal condition as a formula, or "learn".
@@ -194,6 +205,8 @@ pub struct WrittenPolicy {
     pub mirrored: Option<bool>,
     /// Bounds of α.
     pub alpha: Option<[f64; 2]>,
+    /// Past steps that the policy sees, or names of such values.
+    pub lags: Option<Lags>,
 }
 
 /// `[search]` as written.
@@ -298,6 +311,13 @@ impl WrittenProblem {
             Some(OneOrMany::One(file)) => beside(file),
             Some(OneOrMany::Many(files)) => files.iter_mut().for_each(beside),
             None => {}
+        }
+        // Of a command, whatever is a file there; a program of the system is none.
+        for word in self.world.process.iter_mut().flatten() {
+            let file = parent.join(&*word);
+            if file.is_file() {
+                *word = crate::files::absolute(&file).to_string_lossy().into_owned();
+            }
         }
         if let Some(start) =
             self.start.as_mut().filter(|start| matches!(StartRule::from_text(start), StartRule::File(_)))

@@ -48,11 +48,13 @@ impl Covered {
         let all: Vec<Vec<f64>> = trajectories
             .iter()
             .flat_map(|one| one.states.iter().zip(&one.actions))
-            .map(|(state, action)| [state.as_slice(), action].concat())
+            .map(|(state, action)| [&state[..problem.current_states()], action].concat())
             .collect();
         let every = all.len().div_ceil(STEPS).max(1);
         let steps = all.into_iter().step_by(every).collect();
-        Self { coverage: Coverage::of(problem, &transitions.rows(&moving)), episodes: episodes.len(), steps }
+        // What is remembered covers nothing that was not covered before.
+        let log = transitions.without_memory().rows(&moving);
+        Self { coverage: Coverage::of(&problem.without_memory(), &log), episodes: episodes.len(), steps }
     }
 }
 
@@ -123,7 +125,7 @@ fn pictures(findings: &Findings) -> String {
     let index = |name: &str| coverage.variables.iter().position(|variable| variable.name == name).unwrap_or(0);
     let mut pairs: Vec<(usize, usize, &PairCoverage)> =
         coverage.pictures.iter().map(|pair| (index(&pair.first), index(&pair.second), pair)).collect();
-    let states = findings.problem.states.len();
+    let states = findings.problem.current_states();
     pairs.sort_by(|a, b| {
         let mixed = |&(first, second, _): &(usize, usize, &PairCoverage)| (first < states) != (second < states);
         let strength = |&(first, second, _): &(usize, usize, &PairCoverage)| coverage.correlations[first][second].abs();

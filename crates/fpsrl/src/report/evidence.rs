@@ -64,9 +64,11 @@ pub(super) fn replays(problem: &Problem, transitions: &Transitions, world: &dyn 
         .par_iter()
         .map(|&row| replay(problem, transitions, world, numerics, row, lengths[row].min(LONGEST.min(problem.horizon))))
         .collect();
+    // What is remembered errs as much as what it is a memory of.
     let spreads: Vec<f64> = transitions
         .states
         .iter()
+        .take(transitions.current_states())
         .map(|column| Scale::standard(&moving.iter().map(|&row| column[row]).collect::<Vec<_>>()).spread)
         .collect();
     let error = |variable: usize, logged: &[f64], foreseen: &[f64]| {

@@ -116,7 +116,8 @@ impl Findings {
         stop_if_asked(progress)?;
 
         progress.update(Stage::Report, 4, &"replays of the log");
-        let replays = replays(&problem, &transitions, world.world.as_ref(), numerics);
+        let replays = replays(&problem, &transitions, world.unlimited.as_ref(), numerics);
+        world.worlds.check()?;
         let findings = Self {
             sample: sample(&profile, &transitions, problem.states.len()),
             model_return: mean(&model_returns),
@@ -229,11 +230,12 @@ fn instructive(
         let pairs = (0..action.rules.len()).flat_map(|a| (a + 1..action.rules.len()).map(move |b| (a, b)));
         for (a, b) in pairs.filter(|(a, b)| opposite(*a, *b)).take(3) {
             let name = format!("between rules {} and {}{of}", a + 1, b + 1);
-            states.push((name, "Boundary", boundary(policy, number, a, b, profile)));
+            states.push((name, "Boundary", problem.at_rest(&boundary(policy, number, a, b, profile))));
         }
         for (index, rule) in action.rules.iter().enumerate().take(8) {
-            let centre = rule.centre.iter().zip(profile.ranges()).map(|(c, [low, high])| c.clamp(low, high)).collect();
-            states.push((format!("centre of rule {}{of}", index + 1), "Rules", centre));
+            let ranges = profile.ranges();
+            let centre: Vec<f64> = rule.centre.iter().zip(ranges).map(|(c, [low, high])| c.clamp(low, high)).collect();
+            states.push((format!("centre of rule {}{of}", index + 1), "Rules", problem.at_rest(&centre)));
         }
     }
     let true_states = if problem.plant.is_some() { problem.states.len() } else { 0 };

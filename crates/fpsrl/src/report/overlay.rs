@@ -41,7 +41,7 @@ pub(super) fn overlays(
             let other = RunDirectory::open(path)?;
             let theirs = other.problem()?;
             let names = |problem: &Problem| -> Vec<String> {
-                let states = problem.states.iter().map(|state| state.name.clone());
+                let states = problem.policy_states().iter().map(|state| state.name.clone());
                 states.chain(problem.actions.iter().map(|action| action.name.clone())).collect()
             };
             if names(&theirs) != names(problem) {
@@ -86,13 +86,13 @@ fn match_rules(own: &ActionRules, base: &mut ActionRules, profile: &DataProfile)
 /// How unlike two rules are: what they want counts most, then where they are.
 fn difference(a: &Rule, b: &Rule, profile: &DataProfile) -> f64 {
     let wanted = 2.0 * (a.output - b.output).abs();
-    let places = profile.inputs.iter().enumerate().map(|(variable, input)| {
+    let places = profile.inputs.iter().enumerate().take(a.centre.len()).map(|(variable, input)| {
         let span = input.range[1] - input.range[0];
         // Where both are wide, it does not matter where their centres are.
         let reach = (a.width[variable].min(b.width[variable]) / span).max(1e-3);
         ((a.centre[variable] - b.centre[variable]) / span / reach).abs().min(2.0)
     });
-    wanted + places.sum::<f64>() / profile.inputs.len().max(1) as f64
+    wanted + places.sum::<f64>() / a.centre.len().max(1) as f64
 }
 
 fn agreement(a: &FuzzyPolicy, b: &FuzzyPolicy, profile: &DataProfile, transitions: &Transitions) -> f64 {
@@ -117,6 +117,7 @@ mod tests {
             name: "a".into(),
             unit: String::new(),
             limits: [-1.0, 1.0],
+            rate: None,
             alpha: 1.0,
             rules,
         };

@@ -7,6 +7,7 @@ use super::world::PageWorld;
 use crate::error::{Error, Result};
 use crate::explain::Trajectory;
 use crate::policy::FuzzyPolicy;
+use crate::problem::Remembered;
 
 #[derive(Serialize)]
 struct Payload<'a> {
@@ -29,6 +30,8 @@ struct PageState<'a> {
     name: &'a str,
     unit: &'a str,
     angle: bool,
+    /// Of what was a state variable some steps ago: the number of that variable.
+    of: Option<usize>,
     range: [f64; 2],
 }
 
@@ -62,6 +65,10 @@ pub(super) fn payload(findings: &Findings) -> Result<String> {
                 name: &state.name,
                 unit: &state.unit,
                 angle: state.angle,
+                of: state.memory.and_then(|memory| match memory.of {
+                    Remembered::State(of) => Some(of),
+                    Remembered::Action(_) => None,
+                }),
                 range: input.range,
             })
             .collect(),

@@ -90,7 +90,7 @@ fn judged(findings: &Findings) -> String {
 
 fn replays(findings: &Findings) -> String {
     let replays = &findings.replays;
-    let states = &findings.problem.states;
+    let states = &findings.problem.states[..findings.problem.current_states()];
     if replays.errors.len() < 2 {
         return "<h3>Replays of the log</h3><p>The log has no two rows in a row that could be replayed.</p>".into();
     }
@@ -152,7 +152,7 @@ fn every(points: Vec<(f64, f64)>, most: usize) -> Vec<(f64, f64)> {
 }
 
 fn returns(findings: &Findings) -> String {
-    let states = &findings.problem.states;
+    let states = &findings.problem.states[..findings.problem.current_states()];
     let free: Vec<usize> = (0..states.len()).filter(|&v| states[v].start[1] > states[v].start[0]).take(6).collect();
     let mut text = format!(
         "<h3>Return from each start</h3><p>{} starts that the search never saw.</p><div class=\"charts\">",
@@ -299,7 +299,8 @@ pub(super) fn stability(findings: &Findings) -> String {
                 "<article class=\"rule\"><header><h4>Rule {}</h4></header><div class=\"cells\">",
                 index + 1
             );
-            for (variable, input) in findings.profile.inputs.iter().enumerate() {
+            let seen = findings.policy.states.len();
+            for (variable, input) in findings.profile.inputs.iter().enumerate().take(seen) {
                 let _ = write!(
                     text,
                     "<figure class=\"cell\"><figcaption>{}</figcaption>{}<p class=\"condition\">{}</p></figure>",

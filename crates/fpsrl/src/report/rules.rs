@@ -228,7 +228,7 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
                 drawing(plant, &ranges, &rule.centre)
             );
         }
-        for (variable, input) in profile.inputs.iter().enumerate() {
+        for (variable, input) in profile.inputs.iter().enumerate().take(policy.states.len()) {
             let quantity = &policy.states[variable];
             let ignored = simple.policy.actions[number_of_action].rules[index].ignores(variable);
             let around = format!("{} ± {}", number(rule.centre[variable]), number(rule.width[variable]));
@@ -338,7 +338,7 @@ pub(super) fn watch(findings: &Findings) -> String {
 /// The control surface.
 pub(super) fn surface(findings: &Findings) -> String {
     let options = |chosen: usize| -> String {
-        let states = findings.problem.states.iter().enumerate();
+        let states = findings.problem.policy_states().iter().enumerate();
         states
             .map(|(index, state)| {
                 let selected = if index == chosen { " selected" } else { "" };
@@ -353,7 +353,7 @@ pub(super) fn surface(findings: &Findings) -> String {
         .enumerate()
         .map(|(index, action)| format!("<option value=\"{index}\">{}</option>", escape(&action.name)))
         .collect();
-    let states = &findings.problem.states;
+    let states = findings.problem.policy_states();
     let free: Vec<usize> = (0..states.len()).filter(|&v| states[v].start[1] > states[v].start[0]).collect();
     let (first, second) = match free[..] {
         [first, second, ..] => (first, second),

@@ -35,7 +35,7 @@ pub(super) fn weak(findings: &Findings) -> String {
 /// Some variables of a state in words.
 fn described(findings: &Findings, state: &[f64], keep: impl Fn(usize) -> bool) -> String {
     let states = &findings.problem.states;
-    let parts: Vec<String> = (0..states.len())
+    let parts: Vec<String> = (0..findings.problem.current_states())
         .filter(|&variable| keep(variable))
         .map(|variable| {
             let value = measure(state[variable], &states[variable].unit);
@@ -98,7 +98,7 @@ fn table(findings: &Findings) -> String {
 /// What the policy earns when one variable alone is moved.
 fn scans(findings: &Findings) -> String {
     let weak = &findings.weaknesses;
-    let states = &findings.problem.states;
+    let states = &findings.problem.states[..findings.problem.current_states()];
     let all = || weak.points.iter().flat_map(|point| [Some(point.value), point.better]).flatten();
     let [low, high] = range(all());
     let margin = 0.06 * (high - low);
@@ -140,13 +140,14 @@ fn scans(findings: &Findings) -> String {
 /// Whether a start differs from the usual one in the given variables at most.
 fn is_usual_but(findings: &Findings, point: &TriedStart, variables: &[usize]) -> bool {
     let usual = &findings.weaknesses.usual;
-    (0..usual.len()).all(|variable| variables.contains(&variable) || point.state[variable] == usual[variable])
+    (0..findings.problem.current_states().min(usual.len()))
+        .all(|variable| variables.contains(&variable) || point.state[variable] == usual[variable])
 }
 
 /// The starts tried, over the first two variables that starts differ in.
 fn map(findings: &Findings) -> String {
     let weak = &findings.weaknesses;
-    let states = &findings.problem.states;
+    let states = &findings.problem.states[..findings.problem.current_states()];
     let free: Vec<usize> = (0..states.len()).filter(|&v| states[v].start[1] > states[v].start[0]).collect();
     let [across, up, ..] = free[..] else { return String::new() };
     let of = |keep: &dyn Fn(&TriedStart) -> bool| -> Vec<(f64, f64)> {

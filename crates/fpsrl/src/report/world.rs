@@ -4,26 +4,39 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::problem::Problem;
-use crate::run::RunDirectory;
+use crate::run::{RunDirectory, RunWorlds};
 use crate::world::model::{VariableModel, WorldModel};
-use crate::world::{NetworkWorld, World};
+use crate::world::{Actuator, NetworkWorld, World};
 
 /// A run's world.
 pub(super) struct RunWorld {
     /// To roll out on.
     pub(super) world: Box<dyn World>,
+    /// The same, for actions that have been applied already.
+    pub(super) unlimited: Box<dyn World>,
     /// The networks, if the world is one set of them that a browser can compute too.
     pub(super) networks: Option<PageWorld>,
     /// Hidden layers of each network, by name.
     pub(super) depths: Vec<(String, usize)>,
+    /// Where it comes from.
+    pub(super) worlds: RunWorlds,
 }
 
 /// The world that a run learned.
 pub(super) fn world_of(run: &RunDirectory, problem: &Problem) -> Result<RunWorld> {
-    let model = run.world(problem)?;
+    let worlds = run.run_worlds(problem)?;
+    let model = match &worlds {
+        RunWorlds::Learned(learned) => learned.0.world.clone(),
+        RunWorlds::Process(_) => {
+            let (world, unlimited) = (worlds.first(problem)?, worlds.first(problem)?);
+            return Ok(RunWorld { world, unlimited, networks: None, depths: Vec::new(), worlds });
+        }
+    };
     let networks = page_world(&model);
     let depths = model.variables.iter().chain([&model.reward]).map(|part| (part.name.clone(), part.layers)).collect();
-    Ok(RunWorld { world: Box::new(NetworkWorld::new(&model)?), networks, depths })
+    let world = Box::new(NetworkWorld::new(&model)?);
+    let unlimited = Box::new(NetworkWorld::new(&WorldModel { actuators: Vec::new(), ..model })?);
+    Ok(RunWorld { world, unlimited, networks, depths, worlds })
 }
 
 /// A set of networks as `web/world.js` reads it.
@@ -32,6 +45,8 @@ pub struct PageWorld {
     variables: Vec<PageNetwork>,
     reward: PageNetwork,
     reward_limits: [f64; 2],
+    /// How actions are applied.
+    actuators: Vec<Actuator>,
     regions: Vec<PageRegion>,
 }
 
@@ -80,6 +95,7 @@ pub fn page_world(model: &WorldModel) -> Option<PageWorld> {
         variables: model.variables.iter().map(network).collect(),
         reward: network(&model.reward),
         reward_limits: model.reward_limits,
+        actuators: model.actuators.clone(),
         regions: regions
             .map(|region| PageRegion {
                 bounds: region.bounds.iter().map(|bound| (bound.variable, bound.above, bound.at)).collect(),

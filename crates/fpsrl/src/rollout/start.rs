@@ -1,6 +1,6 @@
 //! Start states: where rollouts begin.
 
-use crate::problem::Problem;
+use crate::problem::{Problem, Remembered};
 use crate::random::{Purpose, Stream};
 
 /// Start states that a promise is made from, at most.
@@ -40,7 +40,7 @@ impl StartStates {
         let ratio = generalised_golden_ratio(spread);
         let stream = Stream::new(problem.seed, purpose);
         let mut used = 0;
-        let columns = ranges
+        let mut columns: Vec<Vec<f64>> = ranges
             .iter()
             .enumerate()
             .map(|(variable, &[low, high])| {
@@ -53,6 +53,16 @@ impl StartStates {
                 (0..count).map(|index| low + (high - low) * (offset + step * index as f64).fract()).collect()
             })
             .collect();
+        // A plant that starts has rested: what it remembers is what it is, and its actions have stayed the same.
+        for (variable, memory) in problem.states.iter().enumerate().filter_map(|(v, s)| Some((v, s.memory?))) {
+            match memory.of {
+                Remembered::State(of) => columns[variable] = columns[of].clone(),
+                Remembered::Action(_) => {
+                    let first = problem.states.iter().position(|s| s.memory.is_some_and(|m| m.of == memory.of));
+                    columns[variable] = columns[first.unwrap_or(variable)].clone();
+                }
+            }
+        }
         Self { columns }
     }
 

@@ -46,16 +46,17 @@ impl RunDirectory {
             hint: hint.to_owned(),
         };
         let names = "rename the variables in the file to those of the problem";
-        if policy.states.len() != problem.states.len() || policy.actions.len() != problem.actions.len() {
+        let seen = problem.policy_states();
+        if policy.states.len() != seen.len() || policy.actions.len() != problem.actions.len() {
             return Err(mismatch("it has another number of states or actions".into(), names));
         }
         let mut order = Vec::new();
-        for state in &problem.states {
+        for state in seen {
             let index = policy.states.iter().position(|other| other.name == state.name);
             order.push(index.ok_or_else(|| mismatch(format!("it has no state `{}`", state.name), names))?);
         }
         let mut fitted = policy.clone();
-        for (to, (state, from)) in problem.states.iter().zip(&order).enumerate() {
+        for (to, (state, from)) in seen.iter().zip(&order).enumerate() {
             fitted.states[to] = policy.states[*from].clone();
             fitted.states[to].unit.clone_from(&state.unit);
         }
@@ -72,6 +73,7 @@ impl RunDirectory {
                 ));
             }
             action.unit.clone_from(&wanted.unit);
+            action.rate = wanted.rate;
             for rule in &mut action.rules {
                 rule.centre = order.iter().map(|from| rule.centre[*from]).collect();
                 rule.width = order.iter().map(|from| rule.width[*from]).collect();
@@ -124,6 +126,7 @@ mod tests {
                 name: "force".into(),
                 unit: String::new(),
                 limits: [-1.0, 1.0],
+                rate: None,
                 alpha: 5.0,
                 rules: vec![rule(0.4, 1.0), rule(-0.4, -1.0)],
             }],

@@ -186,7 +186,8 @@ impl RunDirectory {
             return Err(Error::Malformed { path, line: None, column: None, problem, hint });
         }
         let theirs = policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|a| &a.name));
-        let ours = problem.states.iter().map(|state| &state.name).chain(problem.actions.iter().map(|a| &a.name));
+        let ours =
+            problem.policy_states().iter().map(|state| &state.name).chain(problem.actions.iter().map(|a| &a.name));
         if !theirs.eq(ours) {
             let other = self.file(PROBLEM);
             return Err(Error::Mismatch { path, other, problem: "it is for other variables".into(), hint });

@@ -21,7 +21,6 @@ use crate::progress::Progress;
 use crate::rollout::{Lanes, StartStates};
 use crate::search::{self, Ending, SearchOptions, SearchRecord};
 use crate::simd::Numerics;
-use crate::world::NetworkWorld;
 
 /// Start states that the ceiling is found from.
 const STARTS: usize = 20;
@@ -189,9 +188,11 @@ impl RunDirectory {
         options: SearchOptions,
         progress: &dyn Progress,
     ) -> Result<(f64, f64)> {
-        let world = NetworkWorld::new(&self.world(problem)?)?;
+        let worlds = self.run_worlds(problem)?;
+        let world = worlds.first(problem)?;
         let starts = StartStates::for_search(problem).first(STARTS);
-        let idle = search::world_returns(problem, &world, &Idle::of(problem), &starts, options.numerics);
+        let idle = search::world_returns(problem, world.as_ref(), &Idle::of(problem), &starts, options.numerics);
+        worlds.check()?;
         Ok((mean(&idle), self.planned(problem, options, None, progress)?))
     }
 
@@ -203,10 +204,13 @@ impl RunDirectory {
         policy: Option<&dyn Policy>,
         progress: &dyn Progress,
     ) -> Result<f64> {
-        let world = NetworkWorld::new(&self.world(problem)?)?;
+        let worlds = self.run_worlds(problem)?;
+        let world = worlds.first(problem)?;
         let starts = StartStates::for_search(problem).first(STARTS);
         let settings = PlanSettings::default();
-        plan_returns(problem, &world, &starts, policy, settings, options.numerics, progress).map(|plans| mean(&plans))
+        let plans = plan_returns(problem, world.as_ref(), &starts, policy, settings, options.numerics, progress)?;
+        worlds.check()?;
+        Ok(mean(&plans))
     }
 }
 

@@ -27,10 +27,14 @@ pub struct DataReport {
 
 impl DataReport {
     /// Reads a problem's log, and looks at it.
-    pub fn of(problem: &Problem, progress: &dyn Progress) -> Result<(Self, Transitions)> {
-        let Imported { transitions, report } = log::import(problem, progress)?;
-        let coverage = Coverage::of(problem, &transitions);
-        let symmetry = (problem.policy.mirrored || problem.world.mirror).then(|| Symmetry::of(problem, &transitions));
+    ///
+    /// The problem comes back with the history that was chosen, if that was asked for.
+    pub fn of(problem: &Problem, progress: &dyn Progress) -> Result<(Self, Problem, Transitions)> {
+        let Imported { problem, transitions, report } = log::import(problem, progress)?;
+        // What is remembered covers nothing that was not covered before.
+        let (recorded, log) = (problem.without_memory(), transitions.without_memory());
+        let coverage = Coverage::of(&recorded, &log);
+        let symmetry = (problem.policy.mirrored || problem.world.mirror).then(|| Symmetry::of(&recorded, &log));
         if let Some(symmetry) = symmetry.as_ref().filter(|symmetry| symmetry.holds == Some(false)) {
             let rule = format!(
                 "the log contradicts it: mirror images differ in `{}` more than neighbours do, in {} rows",
@@ -40,7 +44,7 @@ impl DataReport {
             let hint = "set `mirrored = false` below [policy]; or, if a sensor is off centre, correct its column";
             return Err(Error::setting("policy.mirrored", true, rule, hint));
         }
-        Ok((Self { import: report, coverage, symmetry }, transitions))
+        Ok((Self { import: report, coverage, symmetry }, problem, transitions))
     }
 }
 
@@ -48,9 +52,9 @@ impl DataReport {
 pub(super) fn import(problem: &Problem, path: &Path, force: bool, progress: &dyn Progress) -> Result<RunDirectory> {
     directory::check_free(path, force)?;
     let began = Instant::now();
-    let (report, transitions) = DataReport::of(problem, progress)?;
-    warn(problem, &report, progress);
-    let problem = &complete(problem, &transitions);
+    let (report, problem, transitions) = DataReport::of(problem, progress)?;
+    warn(&problem, &report, progress);
+    let problem = &complete(&problem, &transitions);
     directory::create(path, force, |run| {
         let text = problem.to_toml();
         files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
@@ -75,7 +79,13 @@ fn warn(problem: &Problem, report: &DataReport, progress: &dyn Progress) {
             fits.word()
         ));
     }
-    let steps = import.transitions.saturating_sub(import.missing);
+    let mut steps = import.transitions.saturating_sub(import.missing);
+    if let Some(history) = &import.history {
+        if !history.tried.is_empty() {
+            progress.announce(&format!("a history of {} steps was chosen by held-out rows", history.steps));
+        }
+        steps = steps.saturating_sub(history.lost);
+    }
     if import.kept < steps {
         progress.announce(&format!(
             "{} of {steps} transitions are kept, in stretches spread over the log; `samples` below [data] changes that",

@@ -32,6 +32,7 @@ mod import;
 mod stages;
 mod starts;
 mod summary;
+mod worlds;
 mod yardsticks;
 
 pub use behaviour::Behaviour;
@@ -40,4 +41,5 @@ pub(crate) use directory::remove;
 pub use import::DataReport;
 pub use stages::{WorldFile, generate};
 pub use summary::{Ceiling, Figures, GrowthStep, RuleGrowth, SimpleFigures, Summary};
+pub(crate) use worlds::RunWorlds;
 pub use yardsticks::NfqResult;

@@ -12,6 +12,7 @@ use super::directory::{
 };
 use super::growth::GrowthFile;
 use super::summary::{RuleGrowth, Summary};
+use super::worlds::RunWorlds;
 use crate::data::{self, csv};
 use crate::error::{Error, Result};
 use crate::files;
@@ -81,6 +82,9 @@ pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &dyn Prog
     if problem.data.log.is_some() {
         return super::import::import(problem, path, force, progress);
     }
+    if problem.world.process.is_some() {
+        return super::worlds::simulate(problem, path, force, progress);
+    }
     directory::check_free(path, force)?;
     let began = Instant::now();
     let transitions = data::generate::generate(problem, progress)?;
@@ -102,7 +106,7 @@ impl RunDirectory {
             return Ok(run);
         }
         let rows = self.summary()?.samples;
-        let worlds = self.worlds(problem)?;
+        let worlds = self.run_worlds(problem)?;
         directory::create(path, true, |run| {
             for name in [TRANSITIONS, WORLD] {
                 let (from, to) = (self.file(name), run.file(name));
@@ -131,6 +135,9 @@ impl RunDirectory {
                 problem: format!("it has {} rows, and a world model needs at least {FEWEST_ROWS}", transitions.len()),
                 hint: "use a longer log".into(),
             });
+        }
+        if problem.world.process.is_some() {
+            return self.take_process(&problem, &transitions);
         }
         let data_sha256 = self.data_sha256()?;
         let worlds = LearnedWorlds::learn(&problem, &transitions, progress)?;
@@ -225,7 +232,8 @@ impl RunDirectory {
         let began = Instant::now();
         let transitions = self.transitions(problem)?;
         problem.check_start_states(transitions.len())?;
-        let worlds = self.worlds(problem)?.0.on_lanes(problem.search.caution)?;
+        let source = self.run_worlds(problem)?;
+        let worlds = source.on_lanes(problem, problem.search.caution)?;
         let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
         let earlier_seconds = from.as_ref().and_then(|from| from.history.last()).map_or(0.0, |last| last.seconds);
         let space = RuleSpace::new(problem, &transitions);
@@ -242,7 +250,10 @@ impl RunDirectory {
                 (Search::restore(problem, &space, worlds, options, checkpoint.state, checkpoint.history), writer)
             }
         };
-        let ending = search.run(progress, |search| writer.save_if_due(search))?;
+        let ending = search.run(progress, |search| {
+            source.check()?;
+            writer.save_if_due(search)
+        })?;
         if ending == Ending::Stopped {
             writer.save(&search)?;
             return Err(Error::Stopped { stage: "search" });
@@ -263,11 +274,11 @@ impl RunDirectory {
     /// Writes down what a search has found; its checkpoint goes last.
     pub(super) fn conclude(&self, problem: &Problem, options: SearchOptions, found: Found) -> Result<Summary> {
         let rows = self.transitions(problem)?.len();
-        let worlds = self.worlds(problem)?;
+        let worlds = self.run_worlds(problem)?;
         let mut summary = self.summary_for(problem, &worlds, rows)?;
-        let (chosen, promise) =
-            search::choose(problem, &worlds.0, doubt(&worlds.1), &found.candidates, options.numerics)?
-                .ok_or(Error::Internal("a search found no policy"))?;
+        let (chosen, promise) = worlds
+            .choose(problem, &found.candidates, options.numerics)?
+            .ok_or(Error::Internal("a search found no policy"))?;
         let policy = &found.candidates[chosen];
         summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
         summary.promise = Some(promise);
@@ -302,11 +313,11 @@ impl RunDirectory {
         let began = Instant::now();
         let problem = self.problem()?;
         let policy = self.policy(&problem)?;
-        let worlds = self.worlds(&problem)?;
+        let worlds = self.run_worlds(&problem)?;
         let starts = StartStates::for_evaluation(&problem);
         progress.begin(Stage::Evaluate, 2);
         let kernel = FuzzyKernel::new(&policy);
-        let members = worlds.0.on_lanes(0.0)?;
+        let members = worlds.on_lanes(&problem, 0.0)?;
         let returns = members
             .iter()
             .map(|world| mean(&search::world_returns(&problem, world.as_ref(), &kernel, &starts, options.numerics)));
@@ -325,9 +336,7 @@ impl RunDirectory {
             }
         };
         if summary.promise.is_none() {
-            let judging = StartStates::for_judging(&problem);
-            summary.promise =
-                Some(search::Promise::of(&problem, &worlds.0, doubt(&worlds.1), &policy, &judging, options.numerics)?);
+            summary.promise = Some(worlds.promise(&problem, &policy, options.numerics)?);
         }
         summary.promise_kept = true_return.zip(summary.promise.as_ref()).map(|(truth, promise)| {
             let [low, high] = promise.interval;
@@ -338,6 +347,7 @@ impl RunDirectory {
         summary.true_return = true_return;
         summary.gap = true_return.map(|truth| truth - model_return);
         summary.behaviour = self.behaviour(&problem, &members, options)?;
+        worlds.check()?;
         summary.success_threshold = problem.success;
         summary.success = problem.success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
         summary.threads = rayon::current_num_threads();
@@ -347,12 +357,7 @@ impl RunDirectory {
     }
 
     /// A summary up to the world model, with the times of the stages so far.
-    fn summary_for(
-        &self,
-        problem: &Problem,
-        worlds: &(LearnedWorlds, Option<Verdict>),
-        rows: usize,
-    ) -> Result<Summary> {
+    fn summary_for(&self, problem: &Problem, worlds: &RunWorlds, rows: usize) -> Result<Summary> {
         let mut summary = Summary::new(problem, rows, self.data_sha256()?);
         if let Some(earlier) = self.earlier_summary()? {
             for stage in ["generate", "import", "fit"] {
@@ -361,7 +366,10 @@ impl RunDirectory {
                 }
             }
         }
-        set_world(&mut summary, &worlds.0, worlds.1.as_ref());
+        match worlds {
+            RunWorlds::Learned(worlds) => set_world(&mut summary, &worlds.0, worlds.1.as_ref()),
+            RunWorlds::Process(_) => summary.members = Some(1),
+        }
         Ok(summary)
     }
 
@@ -379,11 +387,6 @@ impl RunDirectory {
     }
 }
 
-/// How far rewards are in doubt, to the members and to the judge.
-fn doubt(verdict: &Option<Verdict>) -> [f64; 2] {
-    verdict.as_ref().map_or([0.0; 2], |verdict| [verdict.reward_doubt, verdict.judge_doubt])
-}
-
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -393,7 +396,7 @@ fn set_world(summary: &mut Summary, worlds: &LearnedWorlds, verdict: Option<&Ver
     let world = &worlds.world;
     summary.verdict = verdict.cloned();
     summary.members = Some(worlds.members.len() + 1);
-    for part in world.variables.iter().chain([&world.reward]) {
+    for part in world.variables.iter().chain([&world.reward]).filter(|part| !part.is_carried()) {
         summary.world_errors.set(&part.name, part.generalisation_error);
     }
     if let Some(absorbing) = &world.absorbing {

@@ -29,8 +29,7 @@ impl RunDirectory {
                 rows(transitions, (0..transitions.len()).filter(first).collect())
             }
             StartRule::File(file) => {
-                let names: Vec<Vec<String>> = problem
-                    .states
+                let names: Vec<Vec<String>> = problem.states[..problem.current_states()]
                     .iter()
                     .map(|state| [&state.columns[..], std::slice::from_ref(&state.name)].concat())
                     .collect();
@@ -45,7 +44,8 @@ impl RunDirectory {
                         return Err(table.fault(row, &column.title, "the cell is empty".into(), hint));
                     }
                 }
-                (0..table.rows.min(MOST)).map(|row| columns.iter().map(|column| column.values[row]).collect()).collect()
+                let state = |row: usize| columns.iter().map(|column| column.values[row]).collect::<Vec<f64>>();
+                (0..table.rows.min(MOST)).map(|row| problem.at_rest(&state(row))).collect()
             }
         };
         files::write_atomically(&path, |file| {

@@ -16,7 +16,6 @@ use crate::policy::FuzzyKernel;
 use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
 use crate::search::{self, SearchOptions};
-use crate::world::NetworkWorld;
 
 /// Steps of the plans that a ceiling is found from, all start states together: a hundred of them, of long plans fewer.
 const CEILING_STEPS: usize = 20_000;
@@ -60,10 +59,11 @@ impl RunDirectory {
         let began = Instant::now();
         let problem = self.problem()?;
         let transitions = self.transitions(&problem)?;
-        let world = NetworkWorld::new(&self.world(&problem)?)?;
+        let worlds = self.run_worlds(&problem)?;
+        let world = worlds.first(&problem)?;
         let world_sha256 = files::sha256(&self.file(WORLD))?;
         let numerics = SearchOptions::of(&problem, true).numerics;
-        let mut nfq = Nfq::new(&problem, &transitions, &world, settings.clone(), numerics)?;
+        let mut nfq = Nfq::new(&problem, &transitions, world.as_ref(), settings.clone(), numerics)?;
         let mut earlier_seconds = 0.0;
         let path = self.file(NFQ_CHECKPOINT);
         if path.exists() {
@@ -102,7 +102,8 @@ impl RunDirectory {
         let best = history.last().map_or(f64::NEG_INFINITY, |record| record.best);
         let starts = StartStates::for_evaluation(&problem);
         let kernel = QPolicyKernel::new(&policy);
-        let model_return = mean(&search::world_returns(&problem, &world, &kernel, &starts, numerics));
+        let model_return = mean(&search::world_returns(&problem, world.as_ref(), &kernel, &starts, numerics));
+        worlds.check()?;
         let act = |state: &[f64]| policy.act(state);
         let true_return = problem.plant.map(|plant| mean(&search::true_returns(&problem, plant, act, &starts)));
         let best_iteration = history.iter().find(|record| record.model_return == best).map_or(0, |best| best.iteration);
@@ -152,15 +153,18 @@ impl RunDirectory {
     pub fn ceiling(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
         let began = Instant::now();
         let problem = self.problem()?;
-        let world = NetworkWorld::new(&self.world(&problem)?)?;
+        let worlds = self.run_worlds(&problem)?;
+        let world = worlds.first(&problem)?;
+        let world = world.as_ref();
         let kernel = FuzzyKernel::new(&self.policy(&problem)?);
         let count = (CEILING_STEPS / problem.horizon).clamp(10, 100);
         let starts = StartStates::for_evaluation(&problem).first(count);
         let numerics = options.numerics;
-        let own = search::world_returns(&problem, &world, &kernel, &starts, numerics);
+        let own = search::world_returns(&problem, world, &kernel, &starts, numerics);
         let settings = PlanSettings::default();
-        let unaided = plan_returns(&problem, &world, &starts, None, settings, numerics, progress)?;
-        let aided = plan_returns(&problem, &world, &starts, Some(&kernel), settings, numerics, progress)?;
+        let unaided = plan_returns(&problem, world, &starts, None, settings, numerics, progress)?;
+        let aided = plan_returns(&problem, world, &starts, Some(&kernel), settings, numerics, progress)?;
+        worlds.check()?;
         let best: Vec<f64> = unaided.iter().zip(&aided).map(|(a, b)| a.max(*b)).collect();
         let mut summary = self.summary()?;
         summary.ceiling = Some(Ceiling {

@@ -85,6 +85,29 @@ impl Promise {
         })
     }
 
+    /// What a policy promises on a world that is known: nothing but the start states is left to chance.
+    pub(crate) fn on(
+        problem: &Problem,
+        world: &dyn World,
+        policy: &FuzzyPolicy,
+        starts: &StartStates,
+        numerics: Numerics,
+    ) -> Self {
+        let returns = vec![world_returns(problem, world, &FuzzyKernel::new(policy), starts, numerics)];
+        let steps = (0..problem.horizon).map(|step| problem.discount().powi(step as i32)).sum::<f64>();
+        let (mean, interval) = interval(&returns, 0.0, [f64::NEG_INFINITY, world.largest_reward() * steps]);
+        Self {
+            mean,
+            interval,
+            rescored: None,
+            judge_interval: None,
+            holds: None,
+            outside: 0.0,
+            rejected: 0,
+            member_returns: vec![mean],
+        }
+    }
+
     /// Whether a policy with this promise may be taken.
     pub fn is_acceptable(&self, problem: &Problem) -> bool {
         self.holds != Some(false) && problem.search.outside_limit.is_none_or(|limit| self.outside <= limit)
@@ -214,6 +237,7 @@ mod tests {
             reward_limits: [-1.0, 1.0],
             absorbing: None,
             known: None,
+            actuators: Vec::new(),
         }
     }
 
@@ -235,6 +259,7 @@ mod tests {
                 name: "push".into(),
                 unit: String::new(),
                 limits: [-1.0, 1.0],
+                rate: None,
                 alpha: 1.0,
                 rules: vec![Rule { centre: vec![0.0], width: vec![1.0], output: share.atanh() }],
             }],

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::absorbing::{AbsorbingModel, Arrival};
+use super::actuator::Actuator;
 use super::known::{self, KnownParts, KnownTerminal};
+use super::memory;
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
 use super::training::{Course, Passes, Samples, Shape, Trainer, Training, Tree, start};
 use crate::data::scaling::Scale;
@@ -152,6 +154,7 @@ pub(super) fn fit_member(
     let mut variables = fitted?;
     others::replace(own, &quantities, member.like, &mut variables, progress);
     let mut reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
+    variables.extend(memory::carried(problem));
     let limits = |fold: fn(f64, f64) -> f64, first| all.rewards.iter().copied().fold(first, fold);
     let mut reward_limits = [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)];
     if let Some(formula) = &problem.world.reward {
@@ -182,6 +185,7 @@ pub(super) fn fit_member(
         reward_limits,
         absorbing: None,
         known: (known_reward.is_some() || terminal.is_some()).then_some(KnownParts { reward: known_reward, terminal }),
+        actuators: Actuator::of(problem),
     };
     if problem.world.terminal.is_some() {
         return Ok(world);
@@ -248,11 +252,16 @@ fn arrivals(world: &WorldModel, transitions: &Transitions, later_rewards: &[Opti
         .map(|row| {
             let foresee = |_| {
                 let (state, action) = (row_of(&transitions.states, row), row_of(&transitions.actions, row));
-                world.step(&state, &action).0
+                world.respond(&state, &action).0
+            };
+            // A plant stops by where it is, not by where it was.
+            let current = |mut state: Vec<f64>| {
+                state.truncate(transitions.current_states());
+                state
             };
             Arrival {
-                recorded: row_of(&transitions.next_states, row),
-                foreseen: later_rewards[row].map(foresee),
+                recorded: current(row_of(&transitions.next_states, row)),
+                foreseen: later_rewards[row].map(foresee).map(current),
                 rewards: (transitions.rewards[row], later_rewards[row]),
             }
         })
@@ -324,8 +333,7 @@ fn quantities(problem: &Problem, transitions: &Transitions, split: &Split, for_t
     let (scales, columns): (Vec<Scale>, Vec<Vec<f64>>) =
         transitions.states.iter().chain(&transitions.actions).chain(&transitions.next_states).map(scaled).unzip();
     let dynamics = problem.states.len() + problem.actions.len();
-    let mut wanted: Vec<(String, bool, usize, Vec<f64>)> = problem
-        .states
+    let mut wanted: Vec<(String, bool, usize, Vec<f64>)> = problem.states[..problem.current_states()]
         .iter()
         .enumerate()
         .map(|(index, state)| (state.name.clone(), state.angle, dynamics, transitions.difference(index, state.angle)))
@@ -377,7 +385,7 @@ impl Plan {
     fn new(problem: &Problem, quantities: &[Quantity], like: Option<&WorldModel>) -> Self {
         let depths = |index: usize| match like {
             None => problem.world.layers.each(),
-            Some(world) => vec![world.variables.get(index).unwrap_or(&world.reward).layers],
+            Some(world) => vec![world.learned(index).layers],
         };
         let mut tasks: Vec<(usize, usize)> = (0..quantities.len())
             .flat_map(|index| depths(index).into_iter().map(move |depth| (index, depth)))
@@ -565,6 +573,7 @@ mod tests {
             data_start: [-1.0, 1.0],
             centre: None,
             width: None,
+            memory: None,
         };
         Problem {
             name: "turntable".into(),
@@ -579,6 +588,8 @@ mod tests {
                 unit: String::new(),
                 columns: Vec::new(),
                 limits: [-1.0, 1.0],
+                rate: None,
+                set_point: None,
             }],
             start: crate::problem::StartRule::Ranges,
             start_pool: None,
@@ -594,6 +605,7 @@ mod tests {
                 epochs,
                 restarts: 2,
                 absorbing: true,
+                process: None,
                 reward: None,
                 terminal: None,
             },
@@ -604,6 +616,7 @@ mod tests {
                 rules_tolerance: 0.01,
                 mirrored: false,
                 alpha: [0.0, 20.0],
+                lags: Lags::default(),
             },
             search: SearchSettings {
                 particles: 2,

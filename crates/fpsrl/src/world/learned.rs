@@ -4,6 +4,7 @@
 
 use super::World;
 use super::absorbing::Region;
+use super::actuator::Actuator;
 use super::approximator::ApproximatorKernel;
 use super::kernel::{Group, WIDEST};
 use super::known::KnownKernel;
@@ -25,6 +26,7 @@ pub struct NetworkWorld {
     reward_limits: [f32; 2],
     absorbing: Vec<Region>,
     known: KnownKernel,
+    actuators: Vec<Actuator>,
     width: usize,
 }
 
@@ -57,6 +59,7 @@ impl NetworkWorld {
             known: KnownKernel::new(model).map_err(|error| {
                 Error::setting("world", "a formula", format!("in it, {error}"), "correct the formula, then fit again")
             })?,
+            actuators: model.actuators.clone(),
             width,
         })
     }
@@ -194,7 +197,8 @@ impl World for NetworkWorld {
     }
 
     fn advance(&self, lanes: &mut Lanes, numerics: Numerics) {
-        let columns = lanes.columns();
+        let mut columns = lanes.columns();
+        self.actuators.iter().for_each(|actuator| actuator.apply_to(&mut columns));
         if !self.known.is_empty() {
             columns.scratch.clear();
             columns.scratch.extend_from_slice(columns.states);
@@ -270,6 +274,7 @@ mod tests {
             reward_limits: [-0.2, 0.1],
             absorbing: None,
             known: None,
+            actuators: Vec::new(),
         }
     }
 

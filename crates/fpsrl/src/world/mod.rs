@@ -1,6 +1,7 @@
 //! Worlds: whatever a rollout can run in. A plant, a set of networks and a user's simulator look alike from above.
 
 pub mod absorbing;
+mod actuator;
 pub mod approximator;
 pub mod ensemble;
 pub mod fit;
@@ -9,6 +10,7 @@ pub mod gaussian_process;
 mod kernel;
 pub mod known;
 mod learned;
+mod memory;
 pub mod model;
 pub mod network;
 pub mod process;
@@ -16,9 +18,11 @@ pub mod quality;
 pub mod support;
 pub mod training;
 
+pub use actuator::Actuator;
 pub use ensemble::LearnedWorlds;
 pub use kernel::WIDEST;
 pub use learned::NetworkWorld;
+pub use memory::Remembering;
 
 use crate::rollout::Lanes;
 use crate::simd::Numerics;
@@ -39,4 +43,22 @@ pub trait World: Send + Sync {
 
     /// No reward that [`World::advance`] sets is larger than this.
     fn largest_reward(&self) -> f64;
+}
+
+impl<W: World + ?Sized> World for std::sync::Arc<W> {
+    fn state_count(&self) -> usize {
+        (**self).state_count()
+    }
+
+    fn action_count(&self) -> usize {
+        (**self).action_count()
+    }
+
+    fn advance(&self, lanes: &mut Lanes, numerics: Numerics) {
+        (**self).advance(lanes, numerics);
+    }
+
+    fn largest_reward(&self) -> f64 {
+        (**self).largest_reward()
+    }
 }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::absorbing::{AbsorbingModel, Region};
+use super::actuator::Actuator;
 use super::approximator::Approximator;
 use super::known::{KnownKernel, KnownParts, numbers};
 use super::network::Network;
@@ -38,6 +39,9 @@ pub struct WorldModel {
     /// What the user knows and need not be learned.
     #[serde(default)]
     pub known: Option<KnownParts>,
+    /// How actions are applied, where that takes more than taking them as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actuators: Vec<Actuator>,
 }
 
 /// One learned quantity.
@@ -109,10 +113,24 @@ impl VariableModel {
 }
 
 impl WorldModel {
-    /// One step from a state under an action: the next state and the reward.
+    /// What the actuators make of an action in a state.
+    pub fn applied(&self, state: &[f64], action: &[f64]) -> Vec<f64> {
+        let mut applied = action.to_vec();
+        for actuator in &self.actuators {
+            applied[actuator.action] = actuator.apply(action[actuator.action], state[actuator.last]);
+        }
+        applied
+    }
+
+    /// One step from a state, in which a policy wants an action: the next state and the reward.
     ///
     /// This is the plain computation that faster ones are tested against.
     pub fn step(&self, state: &[f64], action: &[f64]) -> (Vec<f64>, f64) {
+        self.respond(state, &self.applied(state, action))
+    }
+
+    /// One step from a state under an action that has been applied, such as one of a log.
+    pub fn respond(&self, state: &[f64], action: &[f64]) -> (Vec<f64>, f64) {
         let before = || state.iter().chain(action).copied();
         let next: Vec<f64> = self
             .variables
@@ -189,6 +207,11 @@ impl WorldModel {
         if let Some(text) = self.absorbing.as_ref().and_then(|absorbing| absorbing.fault(self.states.len())) {
             return Err(format!("its absorbing states are broken: {text}"));
         }
+        for actuator in &self.actuators {
+            if let Some(text) = actuator.fault(self.states.len(), self.actions.len()) {
+                return Err(format!("an actuator is broken: {text}"));
+            }
+        }
         KnownKernel::new(self).map_err(|error| format!("a known part is broken: {error}"))?;
         let [lowest, highest] = self.reward_limits;
         if !(lowest.is_finite() && highest.is_finite() && lowest <= highest) {
@@ -236,6 +259,7 @@ mod tests {
             reward_limits: [-1.0, 0.5],
             absorbing: None,
             known: None,
+            actuators: Vec::new(),
         }
     }
 

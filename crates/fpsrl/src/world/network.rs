@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Hidden layers, then the linear output layer.
+    /// Hidden layers, then the linear output layer; without any hidden layer it is a plain weighted sum.
     pub layers: Vec<Layer>,
 }
 
@@ -84,8 +84,8 @@ impl Network {
             }
             width = layer.outputs;
         }
-        if self.layers.len() < 2 {
-            return Some("the network has no hidden layer".into());
+        if self.layers.is_empty() {
+            return Some("the network has no layer".into());
         }
         (width != 1).then(|| format!("the network has {width} outputs instead of one"))
     }
@@ -122,7 +122,9 @@ mod tests {
         assert!(good.fault(2).unwrap().contains("layer 1"));
         assert!(Network { layers: vec![layer(3, 4), layer(5, 1)] }.fault(3).unwrap().contains("layer 2"));
         assert!(Network { layers: vec![layer(3, 4), layer(4, 2)] }.fault(3).unwrap().contains("2 outputs"));
-        assert!(Network { layers: vec![layer(3, 1)] }.fault(3).is_some());
+        // Without a hidden layer it is a weighted sum.
+        assert_eq!(Network { layers: vec![layer(3, 1)] }.fault(3), None);
+        assert!(Network { layers: vec![layer(3, 2)] }.fault(3).unwrap().contains("2 outputs"));
         assert!(Network { layers: vec![] }.fault(3).is_some());
         let mut short = good.clone();
         short.layers[0].weights.pop();

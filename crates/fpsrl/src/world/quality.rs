@@ -130,7 +130,7 @@ impl Verdict {
             value if value >= careful => Word::Careful,
             _ => Word::Go,
         };
-        for part in &worlds.world.variables {
+        for part in worlds.world.variables.iter().filter(|part| !part.is_carried()) {
             findings.push((
                 grade(part.generalisation_error, 0.02, 0.3),
                 format!(
@@ -263,14 +263,14 @@ impl<'a> Testers<'a> {
         let mut state = row_of(&self.log.states, start);
         for row in start..start + steps {
             let action = row_of(&self.log.actions, row);
-            let (next, _) = world.step(&state, &action);
+            let (next, _) = world.respond(&state, &action);
             if world.absorbed(&state, &action, &next).is_some() {
                 return NO_BETTER_THAN_CHANCE;
             }
             state = next;
         }
         let truth = row_of(&self.log.next_states, start + steps - 1);
-        let counted: Vec<f64> = (0..state.len())
+        let counted: Vec<f64> = (0..self.log.current_states())
             .map(|variable| {
                 let miss = state[variable] - truth[variable];
                 let miss = if self.angles[variable] { wrap_angle(miss) } else { miss };
@@ -341,7 +341,7 @@ fn calibration(problem: &Problem, log: &Transitions, worlds: &LearnedWorlds) -> 
     let (mut inside, mut total) = (0usize, 0usize);
     for row in unseen.into_iter().map(|index| moving[index]).take(MOST_REWARDS) {
         let inputs = [row_of(&log.states, row), row_of(&log.actions, row)].concat();
-        for (variable, state) in problem.states.iter().enumerate() {
+        for (variable, state) in problem.states[..problem.current_states()].iter().enumerate() {
             let change = log.next_states[variable][row] - log.states[variable][row];
             let change = if state.angle { wrap_angle(change) } else { change };
             let told: Vec<f64> =

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::World;
 use crate::data::{Transitions, absorbing};
-use crate::problem::Problem;
+use crate::problem::{Problem, Remembered};
 use crate::rollout::Lanes;
 use crate::simd::Numerics;
 
@@ -50,7 +50,22 @@ impl Support {
             if problem.world.mirror { [-reach, reach] } else { [low, high] }
         };
         Self {
-            ranges: transitions.states.iter().zip(&transitions.next_states).map(range).collect(),
+            ranges: transitions
+                .states
+                .iter()
+                .zip(&transitions.next_states)
+                .zip(&problem.states)
+                .map(|(columns, state)| {
+                    // A policy may take any action within its limits, so it may also remember it.
+                    match state.memory.map(|memory| memory.of) {
+                        Some(Remembered::Action(_)) => {
+                            let [low, high] = range(columns);
+                            [low.min(state.start[0]), high.max(state.start[1])]
+                        }
+                        _ => range(columns),
+                    }
+                })
+                .collect(),
             worst_moving: lowest(&mut moving.iter().map(|&row| transitions.rewards[row])),
             worst: lowest(&mut transitions.rewards.iter().copied()),
         }

@@ -10,10 +10,11 @@ use super::guess::next_name;
 use super::series::Series;
 use super::table::{Column, Table};
 use super::{TextOptions, read};
+use crate::data::history::{self, HistoryReport, Recorded};
 use crate::data::split::FEWEST_ROWS;
 use crate::data::{Transitions, wrap_angle};
 use crate::error::{Error, Result};
-use crate::problem::{LogSettings, Problem, Row};
+use crate::problem::{History, LogSettings, Problem, Row};
 use crate::progress::Progress;
 use crate::world::known;
 
@@ -58,6 +59,8 @@ pub struct ImportReport {
     pub outside_limits: Vec<(String, usize)>,
     /// Which row an action led to, as the data tell it; none for rows that hold their next state themselves.
     pub alignment: Option<Alignment>,
+    /// Past steps that each transition carries; none if nobody asks for any.
+    pub history: Option<HistoryReport>,
     /// What else is to be said.
     pub notes: Vec<String>,
 }
@@ -76,6 +79,8 @@ pub struct FileReport {
 /// A log turned into transitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
+    /// The problem; if its history was to be chosen, with the one that was.
+    pub problem: Problem,
     /// The transitions.
     pub transitions: Transitions,
     /// What was found and done.
@@ -124,7 +129,10 @@ pub fn import(problem: &Problem, progress: &dyn Progress) -> Result<Imported> {
         ));
     }
     let mut report = ImportReport { resampled: log.resample, ..ImportReport::default() };
-    let mut transitions = Transitions::new(problem.states.len(), problem.actions.len());
+    let mut recorded = Recorded {
+        transitions: Transitions::new(problem.current_states(), problem.actions.len()),
+        ..Recorded::default()
+    };
     let mut samples = Samples::new(problem);
     let mut terminals = (!log.terminal.is_empty()).then(Vec::new);
     for path in &log.files {
@@ -144,7 +152,7 @@ pub fn import(problem: &Problem, progress: &dyn Progress) -> Result<Imported> {
                         let grid = series.resample(&roles, problem, &mut report);
                         let roles = grid.roles();
                         let pairs = roles.consecutive(&grid.breaks, &grid.order, log, &mut report);
-                        append(&roles, &pairs, problem, log, &mut transitions, &mut terminals, &mut report);
+                        append(&roles, &pairs, problem, log, &mut recorded, &mut terminals, &mut report);
                         continue;
                     }
                     false => roles.consecutive(&series.breaks, &series.order, log, &mut report),
@@ -154,9 +162,15 @@ pub fn import(problem: &Problem, progress: &dyn Progress) -> Result<Imported> {
         if log.next.is_none() {
             samples.collect(&roles.states, &roles.actions, &pairs, ALIGNMENT_ROWS / log.files.len().max(1));
         }
-        append(&roles, &pairs, problem, log, &mut transitions, &mut terminals, &mut report);
+        append(&roles, &pairs, problem, log, &mut recorded, &mut terminals, &mut report);
     }
-    transitions.terminated = terminals;
+    recorded.transitions.terminated = terminals;
+    let (problem, history) = history::choose(problem, &recorded)?;
+    let (transitions, lost) = history::remember(&problem, recorded);
+    let transitions = with_known_rewards(&problem, transitions, &mut report);
+    let remembers = problem.longest_memory() > 0 || log.history == History::Auto;
+    report.history = remembers.then_some(HistoryReport { lost, ..history });
+    let problem = &problem;
     report.episodes = count_episodes(&transitions);
     report.terminals = transitions.terminated.as_ref().map(|ended| ended.iter().filter(|ended| **ended).count());
     let transitions = thin(transitions, problem.data.samples);
@@ -170,7 +184,7 @@ pub fn import(problem: &Problem, progress: &dyn Progress) -> Result<Imported> {
             report.outside_limits.push((action.name.clone(), outside));
         }
     }
-    Ok(Imported { transitions, report })
+    Ok(Imported { problem: problem.clone(), transitions, report })
 }
 
 /// The columns of a table by what they mean.
@@ -203,7 +217,8 @@ fn columns<'a>(columns: &'a [String], name: &'a String) -> &'a [String] {
 impl<'a> Roles<'a> {
     /// Every name that a column with a role may have.
     fn names(log: &LogSettings, problem: &Problem) -> Vec<String> {
-        let states = || problem.states.iter().flat_map(|state| columns(&state.columns, &state.name));
+        let states =
+            || problem.states[..problem.current_states()].iter().flat_map(|state| columns(&state.columns, &state.name));
         let actions = problem.actions.iter().flat_map(|action| columns(&action.columns, &action.name));
         let roles = [&log.time, &log.episode, &log.reward, &log.terminal, &log.truncated].into_iter().flatten();
         let next = log.next.iter().flat_map(|pattern| states().map(move |name| next_name(pattern, name)));
@@ -220,7 +235,7 @@ impl<'a> Roles<'a> {
         let values = |column: &'a Column| column.values.as_slice();
         let mut states = Vec::new();
         let mut next_states = Vec::new();
-        for state in &problem.states {
+        for state in &problem.states[..problem.current_states()] {
             let names = columns(&state.columns, &state.name);
             states.push(values(table.numbers(names, "column")?));
             if let Some(prefix) = &log.next {
@@ -336,7 +351,7 @@ fn append(
     pairs: &[Pair],
     problem: &Problem,
     log: &LogSettings,
-    to: &mut Transitions,
+    recorded: &mut Recorded,
     terminals: &mut Option<Vec<bool>>,
     report: &mut ImportReport,
 ) {
@@ -344,6 +359,8 @@ fn append(
     let after = |row: Pair| row.after as usize;
     let of = |row: Pair, which: Row| if next || which == Row::Next { row.before as usize } else { row.after as usize };
     let arrived: &[&[f64]] = if next { &roles.next_states } else { &roles.states };
+    let Recorded { transitions: to, follows } = recorded;
+    let mut last: Option<Pair> = None;
     let mut numbers = Vec::new();
     report.transitions += pairs.len();
     for &pair in thinned(pairs, problem.data.samples).iter() {
@@ -352,11 +369,9 @@ fn append(
         numbers.extend(roles.states.iter().map(|column| column[before]));
         numbers.extend(roles.actions.iter().map(|column| column[of(pair, log.action_leads_to)]));
         numbers.extend(arrived.iter().map(|column| column[after(pair)]));
-        let (states, rest) = numbers.split_at(roles.states.len());
-        let (actions, nexts) = rest.split_at(roles.actions.len());
-        // What the user knows goes before what the log says.
         let reward = match (&problem.world.reward, roles.reward) {
-            (Some(formula), _) => formula.evaluate(&known::numbers(states, actions, nexts)),
+            // It may depend on the past, which comes later.
+            (Some(_), _) => 0.0,
             (None, Some(rewards)) => rewards[of(pair, log.reward_belongs_to)],
             (None, None) => f64::NAN,
         };
@@ -368,10 +383,19 @@ fn append(
             (Some(&last), Some(&step)) if last == u64::from(pair.episode) => (last, step + 1),
             _ => (u64::from(pair.episode), 0),
         };
+        let begins_where = |last: &Pair| match next {
+            true => {
+                let ends = roles.states.iter().zip(&roles.next_states).all(|(s, n)| s[before] == n[before - 1]);
+                last.before + 1 == pair.before && ends
+            }
+            false => last.after == pair.before,
+        };
+        follows.push(last.is_some_and(|last| last.episode == pair.episode && begins_where(&last)));
+        last = Some(pair);
         to.episode.push(episode);
         to.step.push(step);
         // Angles count from -π to π, as those of a world do.
-        for place in (0..problem.states.len()).filter(|place| problem.states[*place].angle) {
+        for place in (0..roles.states.len()).filter(|place| problem.states[*place].angle) {
             for index in [place, roles.states.len() + roles.actions.len() + place] {
                 if numbers[index].abs() > std::f64::consts::PI + 1e-6 {
                     numbers[index] = wrap_angle(numbers[index]);
@@ -385,6 +409,25 @@ fn append(
             terminals.push(pair.terminated);
         }
     }
+}
+
+/// Puts the rewards of a formula in; rows of which it makes no number are counted as missing.
+fn with_known_rewards(problem: &Problem, mut transitions: Transitions, report: &mut ImportReport) -> Transitions {
+    let Some(formula) = &problem.world.reward else { return transitions };
+    let row_of = |columns: &[Vec<f64>], row: usize| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
+    transitions.rewards = (0..transitions.len())
+        .map(|row| {
+            let [states, actions, nexts] = [&transitions.states, &transitions.actions, &transitions.next_states]
+                .map(|columns| row_of(columns, row));
+            formula.evaluate(&known::numbers(&states, &actions, &nexts))
+        })
+        .collect();
+    let rows: Vec<usize> = (0..transitions.len()).filter(|&row| transitions.rewards[row].is_finite()).collect();
+    if rows.len() == transitions.len() {
+        return transitions;
+    }
+    report.missing += transitions.len() - rows.len();
+    transitions.rows(&rows)
 }
 
 /// Of more pairs than are wanted, whole stretches that are spread evenly over the log.
@@ -440,13 +483,22 @@ fn refuse_what_teaches_nothing(
         let count = transitions.len();
         let mut problem =
             format!("it gives {count} transitions from {} rows, and a world model needs {FEWEST_ROWS}", report.rows);
-        let reasons = [(report.missing, "have missing cells"), (report.gaps, "are across gaps in time")];
-        let lost: Vec<String> =
+        let lost = report.history.as_ref().map_or(0, |history| history.lost);
+        let reasons = [
+            (report.missing, "have missing cells"),
+            (report.gaps, "are across gaps in time"),
+            (lost, "are too near to the beginning of their episode for the history"),
+        ];
+        let told: Vec<String> =
             reasons.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
-        if !lost.is_empty() {
-            problem.push_str(&format!(" ({} more)", lost.join(", ")));
+        if !told.is_empty() {
+            problem.push_str(&format!(" ({} more)", told.join(", ")));
         }
         let hint = match report.gaps > transitions.len() {
+            _ if lost > transitions.len() => {
+                "the history is too long for the episodes: set a smaller `history` below [data]; if rows hold their next \
+                 state themselves, each must begin exactly where the last one ended"
+            }
             true => "if the rows are meant to be so far apart in time, set `interval` or `gap` below [data]",
             false => "a transition takes two rows of the same episode; use a longer log, or name the right columns",
         };

@@ -218,6 +218,16 @@ impl Drafting<'_> {
                     format!("[{:?}, {:?}]", limits[0], limits[1]),
                     "the lowest and the highest value: what may be applied",
                 );
+                if !trial {
+                    let step = short(0.1 * (limits[1] - limits[0]));
+                    for (setting, comment) in [
+                        (format!("# rate = {step}"), "how far it may move in a step, if that is limited"),
+                        ("# change = true".into(), "instead: the rules decide how far it moves, not where to,"),
+                        (format!("# change_limits = [-{step}, {step}]"), "by so much in a step"),
+                    ] {
+                        let _ = writeln!(sections, "{setting:<36} # {comment}");
+                    }
+                }
                 let mut distinct = values.clone();
                 distinct.sort_by(f64::total_cmp);
                 distinct.dedup();
@@ -288,6 +298,14 @@ impl Drafting<'_> {
                 );
             }
         }
+        if !trial {
+            let comment = "past steps that the world model sees, for dead time and hidden states; or a number";
+            let _ = writeln!(sections, "{:<36} # {comment}", "# history = \"auto\"");
+        }
+        let mut line = |key: &str, value: String, comment: &str| {
+            let setting = format!("{key} = {value}");
+            let _ = writeln!(sections, "{setting:<36} # {comment}");
+        };
         let sign = |sign: char| if sign == '\t' { "tab".to_owned() } else { sign.to_string() };
         if let Some(separator) = self.options.separator {
             line("separator", quoted(&sign(separator)), "between two cells");

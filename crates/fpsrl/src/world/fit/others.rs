@@ -38,7 +38,7 @@ enum Kind {
 /// Whether a network is to be trained for a quantity.
 pub(super) fn needs_network(problem: &Problem, like: Option<&WorldModel>, index: usize) -> bool {
     !matches!(problem.world.kind, WorldKind::GaussianProcess | WorldKind::Forest)
-        && like.is_none_or(|world| part(world, index).instead.is_none())
+        && like.is_none_or(|world| world.learned(index).instead.is_none())
 }
 
 /// Puts something else in the place of networks where it is asked for, or does better. `like` is the first member of an
@@ -81,17 +81,13 @@ pub(super) fn replace(
     });
 }
 
-fn part(world: &WorldModel, index: usize) -> &VariableModel {
-    world.variables.get(index).unwrap_or(&world.reward)
-}
-
 fn kinds(problem: &Problem, like: Option<&WorldModel>, index: usize) -> Vec<Kind> {
     let exact_rows = match problem.world.kind {
         WorldKind::GaussianProcess => gaussian_process::Options::default().exact_rows,
         _ => FREE_CENTRES,
     };
     match (like, problem.world.kind) {
-        (Some(world), _) => match &part(world, index).instead {
+        (Some(world), _) => match &world.learned(index).instead {
             None => vec![],
             Some(Approximator::GaussianProcess(_)) => vec![Kind::Process { exact_rows }],
             Some(Approximator::Forest(forest)) if forest.trees.len() == 1 => vec![Kind::Tree],
