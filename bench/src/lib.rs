@@ -82,6 +82,7 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
         reward_limits: [-1.0, 0.0],
         absorbing: None,
         known: None,
+        actuators: Vec::new(),
     }
 }
 
@@ -154,6 +155,7 @@ pub fn swing_up_policy_at(position: &[f64]) -> FuzzyPolicy {
         actions: vec![ActionRules {
             name: "force".into(),
             unit: "N".into(),
+            rate: None,
             limits: [-30.0, 30.0],
             alpha: position[position.len() - 1],
             rules,

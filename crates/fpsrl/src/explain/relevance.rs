@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::policy::{FuzzyKernel, FuzzyPolicy};
 use crate::problem::Problem;
-use crate::rollout::{FitnessFunction, StartStates};
+use crate::rollout::{FitnessFunction, Outlook, StartStates};
 use crate::simd::Numerics;
 use crate::world::World;
 
@@ -45,7 +45,11 @@ pub struct Condition {
     pub variable: usize,
 }
 
-/// Finds a shorter policy. `share` is the tolerance as a share of the way from doing nothing to the whole policy.
+/// Finds a shorter policy, scored in several worlds at once, such as the members of an ensemble. `share` is the tolerance
+/// as a share of the way from doing nothing to the whole policy.
+///
+/// # Panics
+/// If there is no world.
 ///
 /// ```
 /// use fpsrl::explain::simplify;
@@ -69,19 +73,21 @@ pub struct Condition {
 /// };
 /// let problem = Problem::benchmark("mountain-car")?;
 /// let world = PlantWorld::new(PlantKind::MountainCar);
-/// let simple = simplify(&problem, &world, &policy, 0.005, Numerics::detect(Mode::Fast));
+/// let simple = simplify(&problem, &[&world], &policy, 0.005, Numerics::detect(Mode::Fast));
 /// assert_eq!(fpsrl::explain::unused_inputs(&simple.policy), ["position"]);
 /// # Ok::<(), fpsrl::Error>(())
 /// ```
 pub fn simplify(
     problem: &Problem,
-    world: &dyn World,
+    worlds: &[&dyn World],
     policy: &FuzzyPolicy,
     share: f64,
     numerics: Numerics,
 ) -> Simplification {
     let starts = StartStates::for_search(problem);
-    let fitness = FitnessFunction::new(world, &starts, problem.horizon, problem.discount(), numerics);
+    let (horizon, discount) = (problem.horizon, problem.discount());
+    let mean = Outlook::MeanLessSpread(0.0);
+    let fitness = FitnessFunction::of_several(worlds.to_vec(), mean, &starts, horizon, discount, numerics);
     let score = |policy: &FuzzyPolicy| {
         let fitness = fitness.fitness(&FuzzyKernel::new(policy), f64::NEG_INFINITY, &mut fitness.workspace());
         fitness.value.unwrap_or(f64::NEG_INFINITY)
@@ -175,7 +181,7 @@ mod tests {
         let world = PlantWorld::new(PlantKind::CartPoleBalancing);
         let numerics = Numerics::detect(Mode::Fast);
         for share in [0.0, 0.005, 0.2] {
-            let found = simplify(&problem, &world, &balancer(), share, numerics);
+            let found = simplify(&problem, &[&world], &balancer(), share, numerics);
             assert!(found.simple >= found.whole - found.tolerance, "{found:?}");
             assert_eq!(found.conditions, 8);
             let rules = &found.policy.actions[0].rules;

@@ -19,6 +19,7 @@ use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
 use crate::run::{RunDirectory, Summary};
 use crate::search::{SearchOptions, SearchRecord, true_returns, world_returns};
+use crate::world::World;
 
 /// Start states whose rollouts are compared with the log.
 const COMPARED_STARTS: usize = 60;
@@ -91,15 +92,25 @@ impl Findings {
         progress.update(Stage::Report, 1, &"start states");
 
         let starts = StartStates::for_evaluation(&problem);
+        let members = world.worlds.on_lanes(&problem, 0.0)?;
+        let members: Vec<&dyn World> = members.iter().map(Box::as_ref).collect();
+        // Of each start, the mean of what it earns in the members.
         let on_world = |policy: &FuzzyPolicy| {
-            world_returns(&problem, world.world.as_ref(), &FuzzyKernel::new(policy), &starts, numerics)
+            let kernel = FuzzyKernel::new(policy);
+            let mut returns = vec![0.0; starts.len()];
+            for member in &members {
+                let earned = world_returns(&problem, *member, &kernel, &starts, numerics);
+                let shares = earned.iter().map(|value| value / members.len() as f64);
+                returns.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
+            }
+            returns
         };
         let on_truth = |policy: &FuzzyPolicy| {
             problem.plant.map(|plant| true_returns(&problem, plant, |state| policy.act(state), &starts))
         };
         let (model_returns, true_returns) = (on_world(&policy), on_truth(&policy));
         progress.update(Stage::Report, 2, &"conditions that do not matter");
-        let simple = simplify(&problem, world.world.as_ref(), &policy, options.tolerance, numerics);
+        let simple = simplify(&problem, &members, &policy, options.tolerance, numerics);
         let simple_model_return = mean(&on_world(&simple.policy));
         let simple_true_return = on_truth(&simple.policy).map(|returns| mean(&returns));
         stop_if_asked(progress)?;
