@@ -48,6 +48,11 @@ impl Tank {
 
 /// A log of a tank whose valve jumps to a random position and stays there for a while.
 fn tank_log(dead_time: usize, episodes: usize, steps: usize) -> String {
+    disturbed_tank_log(dead_time, episodes, steps, 0.0)
+}
+
+/// The same of a tank whose level is shaken in every step.
+fn disturbed_tank_log(dead_time: usize, episodes: usize, steps: usize, shaken: f64) -> String {
     let mut chance = Chance(7);
     let mut text = "run,level,valve\n".to_owned();
     for episode in 0..episodes {
@@ -63,6 +68,7 @@ fn tank_log(dead_time: usize, episodes: usize, steps: usize) -> String {
             held -= 1;
             text += &format!("{episode},{:?},{valve:?}\n", tank.level);
             tank.step(valve);
+            tank.level += shaken * (chance.next() - 0.5);
         }
     }
     text
@@ -173,8 +179,9 @@ fn a_plant_with_dead_time_is_learned_and_controlled_with_a_history_only() {
 #[test]
 fn a_history_is_chosen_as_long_as_the_dead_time_and_not_where_there_is_none() {
     let directory = tempfile::tempdir().unwrap();
-    let chosen = |dead_time: usize, policy: &str| {
-        std::fs::write(directory.path().join("log.csv"), tank_log(dead_time, 30, 50)).unwrap();
+    let chosen = |dead_time: usize, shaken: f64, policy: &str| {
+        let log = disturbed_tank_log(dead_time, 30, 50, shaken);
+        std::fs::write(directory.path().join("log.csv"), log).unwrap();
         let problem = tank_problem(directory.path(), "", "history = \"auto\"", policy);
         let imported = log::import(&problem, &Silent).unwrap();
         let history = imported.report.history.clone().unwrap();
@@ -184,11 +191,13 @@ fn a_history_is_chosen_as_long_as_the_dead_time_and_not_where_there_is_none() {
         assert_eq!(imported.problem.states.len(), 1 + 2 * history.steps);
         history.steps
     };
-    assert_eq!(chosen(0, ""), 0);
-    assert_eq!(chosen(3, ""), 3);
-    assert_eq!(chosen(4, ""), 5);
+    for shaken in [0.0, 0.1] {
+        assert_eq!(chosen(0, shaken, ""), 0);
+        assert_eq!(chosen(3, shaken, ""), 3);
+        assert_eq!(chosen(4, shaken, ""), 5);
+    }
     // What the policy must see must be there.
-    assert_eq!(chosen(0, "lags = 2"), 2);
+    assert_eq!(chosen(0, 0.0, "lags = 2"), 2);
 }
 
 /// The last steps of a rollout on lanes beside the same steps in f64.

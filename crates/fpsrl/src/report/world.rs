@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::problem::Problem;
 use crate::run::{RunDirectory, RunWorlds};
 use crate::world::model::{VariableModel, WorldModel};
-use crate::world::{Actuator, NetworkWorld, World};
+use crate::world::{Actuator, World};
 
 /// A run's world.
 pub(super) struct RunWorld {
@@ -25,17 +25,15 @@ pub(super) struct RunWorld {
 /// The world that a run learned.
 pub(super) fn world_of(run: &RunDirectory, problem: &Problem) -> Result<RunWorld> {
     let worlds = run.run_worlds(problem)?;
-    let model = match &worlds {
-        RunWorlds::Learned(learned) => learned.0.world.clone(),
-        RunWorlds::Process(_) => {
-            let (world, unlimited) = (worlds.first(problem)?, worlds.first(problem)?);
-            return Ok(RunWorld { world, unlimited, networks: None, depths: Vec::new(), worlds });
+    let (world, unlimited) = (worlds.first(problem)?, worlds.unlimited(problem)?);
+    let (networks, depths) = match &worlds {
+        RunWorlds::Learned(learned) => {
+            let model = &learned.0.world;
+            let parts = model.variables.iter().chain([&model.reward]);
+            (page_world(model), parts.map(|part| (part.name.clone(), part.layers)).collect())
         }
+        RunWorlds::Process(_) => (None, Vec::new()),
     };
-    let networks = page_world(&model);
-    let depths = model.variables.iter().chain([&model.reward]).map(|part| (part.name.clone(), part.layers)).collect();
-    let world = Box::new(NetworkWorld::new(&model)?);
-    let unlimited = Box::new(NetworkWorld::new(&WorldModel { actuators: Vec::new(), ..model })?);
     Ok(RunWorld { world, unlimited, networks, depths, worlds })
 }
 

@@ -63,6 +63,9 @@ pub struct Summary {
     /// Whether the true return lies within the promise's interval; null without a plant.
     #[serde(default)]
     pub promise_kept: Option<bool>,
+    /// Past steps that a state carries: of the log's history, or of actions that move slowly; null without any.
+    #[serde(default)]
+    pub history: Option<usize>,
     /// Members of the ensemble that was searched on.
     #[serde(default)]
     pub members: Option<usize>,
@@ -103,6 +106,7 @@ impl Summary {
             verdict: None,
             promise: None,
             promise_kept: None,
+            history: Some(problem.longest_memory()).filter(|steps| *steps > 0),
             members: None,
             world_errors: Figures::default(),
             model_steps: None,

@@ -17,9 +17,10 @@ use crate::progress::Progress;
 use crate::rollout::StartStates;
 use crate::search::{self, Promise};
 use crate::simd::Numerics;
+use crate::world::model::WorldModel;
 use crate::world::process::ProcessWorld;
 use crate::world::quality::Verdict;
-use crate::world::{LearnedWorlds, Remembering, World};
+use crate::world::{LearnedWorlds, NetworkWorld, Remembering, World};
 
 /// What `world.json` holds of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,17 @@ impl RunWorlds {
     /// The first member on lanes.
     pub(crate) fn first(&self, problem: &Problem) -> Result<Box<dyn World>> {
         self.on_lanes(problem, 0.0)?.into_iter().next().ok_or(Error::Internal("a run has no world"))
+    }
+
+    /// The first member on lanes, for actions that have been applied already.
+    pub(crate) fn unlimited(&self, problem: &Problem) -> Result<Box<dyn World>> {
+        match self {
+            Self::Learned(worlds) => {
+                let model = WorldModel { actuators: Vec::new(), ..worlds.0.world.clone() };
+                Ok(Box::new(NetworkWorld::new(&model)?))
+            }
+            Self::Process(process) => Ok(Box::new(Remembering::new(problem, Arc::clone(process)).without_actuators())),
+        }
     }
 
     /// Whether all that was asked was answered; a process may have failed meanwhile.

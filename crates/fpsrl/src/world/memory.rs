@@ -73,6 +73,11 @@ impl<W: World> Remembering<W> {
             actuators: Actuator::of(problem),
         }
     }
+
+    /// The same for actions that have been applied already, such as those of a log.
+    pub fn without_actuators(self) -> Self {
+        Self { actuators: Vec::new(), ..self }
+    }
 }
 
 impl<W: World> World for Remembering<W> {

@@ -11,7 +11,7 @@ use super::model::WorldModel;
 use crate::data::scaling::Scale;
 use crate::data::split::Split;
 use crate::data::{Transitions, absorbing, wrap_angle};
-use crate::problem::Problem;
+use crate::problem::{History, Problem};
 use crate::rollout::StartStates;
 
 /// Stretches that each member predicts for each length, at most.
@@ -130,12 +130,14 @@ impl Verdict {
             value if value >= careful => Word::Careful,
             _ => Word::Go,
         };
+        let forgets = problem.data.log.as_ref().is_some_and(|log| log.history == History::Steps(0));
+        let past = if forgets { "; or on its past: try `history = \"auto\"` below [data]" } else { "" };
         for part in worlds.world.variables.iter().filter(|part| !part.is_carried()) {
             findings.push((
                 grade(part.generalisation_error, 0.02, 0.3),
                 format!(
                     "the change of {} is predicted with {:.0} % of its variance left over: it depends on something that \
-                     is not in the log, or the log is too short",
+                     is not in the log, or the log is too short{past}",
                     part.name,
                     100.0 * part.generalisation_error
                 ),
