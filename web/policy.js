@@ -6,10 +6,10 @@ export function condition(rule, variable, value) {
   return Math.exp(-0.5 * distance * distance);
 }
 
-// The logarithm of a rule's membership. Squares of far states may not be finite; any rule is as good as another then.
+// The logarithm of a rule's membership. A state may hold more than the rules see, after what they see. Squares of far states may not be finite; any rule is as good as another then.
 export function logMembership(rule, state) {
   let sum = 0;
-  for (let variable = 0; variable < state.length; variable++) {
+  for (let variable = 0; variable < rule.centre.length; variable++) {
     const distance = (rule.centre[variable] - state[variable]) / rule.width[variable];
     sum += distance * distance;
   }

@@ -12,8 +12,8 @@ export function surfaceGrid(base, ranges, state, across, up, cells) {
   // What does not change over the grid, or only along one side of it, is computed once.
   const parts = base.rules.map((rule) => {
     let fixed = 0;
-    state.forEach((value, variable) => {
-      if (variable !== across && variable !== up) fixed += square(rule, variable, value);
+    rule.centre.forEach((_, variable) => {
+      if (variable !== across && variable !== up) fixed += square(rule, variable, state[variable]);
     });
     const along = (variable) => Array.from({ length: cells }, (_, index) => square(rule, variable, at(variable, index)));
     return { fixed, x: along(across), y: across === up ? new Array(cells).fill(0) : along(up) };

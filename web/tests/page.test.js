@@ -26,7 +26,8 @@ test("far from every centre the nearest rule decides, and nothing is divided by 
 
 test("the map of the action is the action", () => {
   const ranges = [[-2, 2], [-3, 3], [-1, 1]];
-  const state = [0.3, -0.2, 0.4];
+  // The last number is none that the rules see.
+  const state = [0.3, -0.2, 0.4, 7];
   for (const [across, up] of [[0, 1], [2, 0], [1, 1]]) {
     const cells = 9;
     const grid = surfaceGrid(base, ranges, state, across, up, cells);
@@ -40,6 +41,11 @@ test("the map of the action is the action", () => {
       }
     }
   }
+});
+
+test("what the rules do not see changes nothing", () => {
+  const state = [0.3, -0.2, 0.4];
+  assert.equal(act(base, [...state, 1e9]), act(base, state));
 });
 
 test("shares add up to one", () => {
