@@ -11,7 +11,7 @@ use crate::explain::{Trajectory, count, minus, number};
 use crate::problem::Problem;
 
 /// Pictures at most; pairs of a state and an action go first, then those that depend on each other most.
-const PICTURES: usize = 12;
+const PICTURES: usize = 10;
 
 /// Blind spots that are named.
 const NAMED: usize = 8;
@@ -132,7 +132,7 @@ fn pictures(findings: &Findings) -> String {
         mixed(b).cmp(&mixed(a)).then(strength(b).total_cmp(&strength(a)))
     });
     let mut text = String::from(
-        "<p class=\"quiet\">The darker a cell, the more rows of the log; in a white one there is none. Rings are \
+        "<p class=\"quiet\">The darker a cell, the more rows of the log; in a white one there is none. Dots are \
          steps of the rules: outside of the grey, the world model guesses.</p><div class=\"charts small\">",
     );
     for &(first, second, pair) in pairs.iter().take(PICTURES) {
@@ -168,16 +168,25 @@ fn picture(pair: &PairCoverage, points: &[(f64, f64)], first: &str, second: &str
     let parts = pair.counts.len();
     let most = pair.counts.iter().flatten().copied().max().unwrap_or(1).max(1);
     let edge = |[low, high]: [f64; 2], part: usize| low + (high - low) * part as f64 / parts as f64;
+    // By the logarithm: a single row is as far from none as from a hundred.
+    let shade_of = |rows: u32| {
+        let depth = f64::from(rows).ln_1p() / f64::from(most).ln_1p();
+        ((depth * SHADES as f64).ceil() as usize).min(SHADES)
+    };
+    let tenth = |value: f64| place((value * 10.0).round() / 10.0);
     let mut shades = vec![String::new(); SHADES];
     for (column, counts) in pair.counts.iter().enumerate() {
-        for (row, &rows) in counts.iter().enumerate().filter(|(_, rows)| **rows > 0) {
-            // By the logarithm: a single row is as far from none as from a hundred.
-            let depth = f64::from(rows).ln_1p() / f64::from(most).ln_1p();
-            let shade = ((depth * SHADES as f64).ceil() as usize).clamp(1, SHADES) - 1;
-            let (left, right) = (x.at(edge(pair.first_range, column)), x.at(edge(pair.first_range, column + 1)));
-            let (top, base) = (y.at(edge(pair.second_range, row + 1)), y.at(edge(pair.second_range, row)));
-            let (width, height) = (place(right - left), place(base - top));
-            let _ = write!(shades[shade], "M{} {}h{width}v{height}h-{width}z", place(left), place(top));
+        let (left, right) = (x.at(edge(pair.first_range, column)), x.at(edge(pair.first_range, column + 1)));
+        let width = tenth(right - left);
+        let mut row = 0;
+        // Cells of one shade above each other are one.
+        for cells in counts.chunk_by(|one, other| shade_of(*one) == shade_of(*other)) {
+            let (top, base) = (y.at(edge(pair.second_range, row + cells.len())), y.at(edge(pair.second_range, row)));
+            row += cells.len();
+            if let Some(shade) = shade_of(cells[0]).checked_sub(1) {
+                let (left, top, height) = (tenth(left), tenth(top), tenth(base - top));
+                let _ = write!(shades[shade], "M{left} {top}h{width}v{height}h-{width}z");
+            }
         }
     }
     let mut svg = format!(
@@ -201,13 +210,14 @@ fn picture(pair: &PairCoverage, points: &[(f64, f64)], first: &str, second: &str
             minus(&number(tick))
         );
     }
-    let mut rings = String::new();
+    // A line of no length with round ends is a dot.
+    let mut dots = String::new();
     for &(across, up) in points.iter().filter(|(across, up)| across.is_finite() && up.is_finite()) {
-        let _ = write!(rings, "M{} {}a2 2 0 1 0 4 0a2 2 0 1 0-4 0", place(x.within(across) - 2.0), place(y.within(up)));
+        let _ = write!(dots, "M{} {}h0", tenth(x.within(across)), tenth(y.within(up)));
     }
     let _ = write!(
         svg,
-        "<path class=\"series-1 rings\" d=\"{rings}\"/><text class=\"end label\" x=\"{RIGHT}\" y=\"{}\">{}</text>\
+        "<path class=\"series-1 points\" d=\"{dots}\"/><text class=\"end label\" x=\"{RIGHT}\" y=\"{}\">{}</text>\
          <text class=\"label\" x=\"2\" y=\"{}\">{}</text></svg>",
         HEIGHT - 8.0,
         escape(first),

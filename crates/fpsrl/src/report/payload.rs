@@ -112,9 +112,9 @@ fn page_trajectory(trajectory: &Trajectory, actions: bool) -> PageTrajectory {
     }
 }
 
-/// Numbers that are only looked at, with five digits; what is no number is null.
+/// Numbers that are only looked at, with four digits; what is no number is null.
 fn rows(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let short = |value: &f64| format!("{value:.4e}").parse().unwrap_or(*value);
+    let short = |value: &f64| format!("{value:.3e}").parse().unwrap_or(*value);
     rows.iter().map(|row| row.iter().map(short).collect()).collect()
 }
 
