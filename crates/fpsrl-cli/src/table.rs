@@ -155,6 +155,11 @@ fn promised(summary: &Summary, promise: &Promise) -> String {
         Some(members) if members > 1 => format!("{}, over {members} members", interval(promise.interval)),
         _ => interval(promise.interval),
     };
+    // A world without errors was not learned: it is the user's own simulator.
+    if summary.world_errors.0.is_empty() {
+        line("on the simulator", promise.mean, &members);
+        return text;
+    }
     line("by the members", promise.mean, &members);
     match (promise.rescored, promise.judge_interval) {
         (Some(rescored), Some(judge)) => line("by the judge", rescored, &interval(judge)),

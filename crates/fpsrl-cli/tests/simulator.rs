@@ -93,6 +93,8 @@ fn a_process_is_searched_and_reported_without_a_log() {
         let cells: Vec<f64> = row.split(',').map(|cell| cell.parse().unwrap()).collect();
         assert!((cells[4] - cells[3]).abs() <= 0.25 + 1e-6, "{row}");
     }
+    let page = fs::read_to_string(directory.path().join("run/report.html")).unwrap();
+    assert!(page.contains("found on a simulator") && page.contains("The simulator promises"));
     for stage in [&["fit"][..], &["search"], &["evaluate"], &["report"]] {
         let output = fpsrl(directory.path(), &[stage, &["run", "--quiet"]].concat());
         assert!(output.status.success(), "{stage:?}: {}", stderr(&output));

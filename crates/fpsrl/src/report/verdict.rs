@@ -13,12 +13,16 @@ use crate::explain::{count, escape};
 pub(super) fn lead(findings: &Findings) -> String {
     let rules: usize = findings.policy.actions.iter().map(|action| action.rules.len()).sum();
     let actions: Vec<String> = findings.policy.actions.iter().map(|action| name(&action.name)).collect();
-    format!(
-        "{rules} rules for {}, found on a model of {} logged transitions; seed {}.",
-        actions.join(", "),
-        count(findings.summary.samples),
-        findings.summary.seed
-    )
+    let world = match &findings.problem.world.process {
+        Some(_) => "a simulator of the user's own".to_owned(),
+        None => format!("a model of {} logged transitions", count(findings.summary.samples)),
+    };
+    format!("{rules} rules for {}, found on {world}; seed {}.", actions.join(", "), findings.summary.seed)
+}
+
+/// What a promise is made on.
+fn promiser(findings: &Findings) -> &'static str {
+    if findings.problem.world.process.is_some() { "simulator" } else { "world model" }
 }
 
 struct Figure {
@@ -62,7 +66,7 @@ pub(super) fn verdict(findings: &Findings) -> String {
     let interval =
         promise["interval"].as_array().and_then(|pair| Some([pair.first()?.as_f64()?, pair.get(1)?.as_f64()?]));
     let mut figures = vec![Figure {
-        label: "Promised by the world model".into(),
+        label: format!("Promised by the {}", promiser(findings)),
         value: promise["return"].as_f64().unwrap_or(findings.model_return),
         interval,
         note: match interval {
@@ -133,7 +137,7 @@ fn derived_verdict(findings: &Findings, true_return: Option<f64>) -> (String, &'
         (None, _) => (
             "Not tested on the plant".into(),
             "fair",
-            format!("The world model promises {promised}. Nothing here has met the real plant yet."),
+            format!("The {} promises {promised}. Nothing here has met the real plant yet.", promiser(findings)),
         ),
     }
 }
