@@ -180,6 +180,10 @@ pub fn deliver(
             return Err(Error::write(file, source));
         }
     }
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir()) {
+        let missing = format!("there is no directory {}", parent.display());
+        return Err(Error::write(path, std::io::Error::new(std::io::ErrorKind::NotFound, missing)));
+    }
     let interface = Interface::new(controller, target, &generated);
     let vectors = match target.format {
         Format::Fll if interface.response == Some(Response::Clamp) => {
