@@ -49,7 +49,7 @@ export function spokenShares(base, say) {
   const order = say.map((_, rule) => rule).sort((a, b) => say[b] - say[a]);
   const parts = order
     .slice(0, 3)
-    .map((rule) => `rule ${rule + 1} has ${Math.round(100 * say[rule])} % of the say and wants ${withUnit(alone(base, rule), base.unit)}`);
+    .map((rule) => `rule ${rule + 1} has ${Math.round(100 * say[rule])} % of the say and wants ${withUnit(alone(base, rule), base.unit, base.limits)}`);
   return `In this state ${parts.join("; ")}.`;
 }
 

@@ -24,5 +24,5 @@ pub use relevance::{Condition, Simplification, TOLERANCE, simplify};
 pub use svg::escape;
 pub use trajectory::{Opening, Roller, Trajectory, on_plant};
 pub use weakness::{TriedStart, WeakStart, WeakStretch, Weaknesses, weaknesses};
-pub(crate) use words::with_unit;
 pub use words::{count, number, sentences, unused_inputs};
+pub(crate) use words::{noticeable, with_unit};

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::profile::{DataProfile, InputProfile};
 use super::prototype;
 use super::svg::{Axis, escape, line, place};
-use super::words::{number, with_unit};
+use super::words::{noticeable, number, with_unit};
 use crate::plant::PlantKind;
 use crate::policy::{ActionRules, FuzzyPolicy, Rule};
 
@@ -233,7 +233,7 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
                     escape(&shortened(&text, 30))
                 );
             }
-            let wanted = minus(&with_unit(&number(action.alone(index)), &action.unit));
+            let wanted = minus(&with_unit(&number(noticeable(action.alone(index), action.limits)), &action.unit));
             let _ = write!(
                 svg,
                 "<g transform=\"translate({} {y})\">{}<text class=\"faint middle\" x=\"80\" y=\"92\">wants {}, has \

@@ -47,7 +47,7 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, rule: &Rule) -> String {
         })
         .collect();
     let alone = ActionRules { rules: vec![rule.clone()], ..action.clone() };
-    let wanted = with_unit(&number(alone.alone(0)), &action.unit);
+    let wanted = with_unit(&number(noticeable(alone.alone(0), action.limits)), &action.unit);
     let consequence = format!("{} {wanted}", action.name);
     if conditions.is_empty() {
         return format!("ALWAYS {consequence}");
@@ -58,6 +58,11 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, rule: &Rule) -> String {
 /// A number with its unit, if it has one.
 pub(crate) fn with_unit(number: &str, unit: &str) -> String {
     if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
+}
+
+/// A number, or 0 if it is next to nothing in its range.
+pub(crate) fn noticeable(value: f64, [low, high]: [f64; 2]) -> f64 {
+    if value.abs() < 1e-4 * (high - low) { 0.0 } else { value }
 }
 
 /// Inputs that no rule of a policy looks at, by name.

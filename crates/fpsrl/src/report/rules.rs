@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::findings::{Findings, mean};
 use super::text::{amount, measure, name};
 use crate::explain::{
-    CELL, DRAWING, combined_cell, drawing, escape, histogram_path, membership_cell, minus, number, output_cell,
-    unused_inputs, with_unit,
+    CELL, DRAWING, combined_cell, drawing, escape, histogram_path, membership_cell, minus, noticeable, number,
+    output_cell, unused_inputs, with_unit,
 };
 use crate::policy::{ActionRules, FuzzyPolicy, Rule};
 
@@ -24,8 +24,11 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, index: usize, simple: &R
             format!("{} is around <span class=\"number\">{around}</span>", name(&state.name))
         })
         .collect();
-    let wanted =
-        format!("{} <span class=\"number\">{}</span>", name(&action.name), measure(action.alone(index), &action.unit));
+    let wanted = format!(
+        "{} <span class=\"number\">{}</span>",
+        name(&action.name),
+        measure(noticeable(action.alone(index), action.limits), &action.unit)
+    );
     if conditions.is_empty() {
         return format!("<b>Always</b> {wanted}");
     }
@@ -257,7 +260,7 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
                 if ignored { "<br><span class=\"remark\">does not matter</span>" } else { "" },
             );
         }
-        let wanted = measure(action.alone(index), &action.unit);
+        let wanted = measure(noticeable(action.alone(index), action.limits), &action.unit);
         let _ = write!(
             text,
             "<figure class=\"cell output\"><figcaption>\u{2192} {}</figcaption>{}<p class=\"condition\">wants \
@@ -291,7 +294,7 @@ fn spoken(action: &ActionRules, shares: &[f64]) -> String {
             format!(
                 "rule {} has {percent} % of the say and wants {}",
                 rule + 1,
-                measure(action.alone(rule), &action.unit)
+                measure(noticeable(action.alone(rule), action.limits), &action.unit)
             )
         })
         .collect();

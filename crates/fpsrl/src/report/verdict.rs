@@ -105,6 +105,17 @@ pub(super) fn verdict(findings: &Findings) -> String {
         let plural = if episodes == 1 { "episode" } else { "episodes" };
         add("Logged behaviour", Some(value), format!("{} {plural}, from their own starts", count(episodes)), "other");
     }
+    if let Some(behaviour) = &summary.behaviour {
+        if findings.logged.is_none() {
+            let note = match behaviour.windows {
+                0 => "its mean reward, over as many steps".to_owned(),
+                windows => format!("{} stretches of the log", count(windows)),
+            };
+            add("Logged behaviour", Some(behaviour.logged_return), note, "other");
+        }
+        let missed = format!("as many rules; they miss {} % of the log\u{2019}s actions", share(behaviour.clone_error));
+        add("Imitating the log", Some(behaviour.cloned_return), missed, "other");
+    }
     add("Doing nothing", Some(findings.simple.idle), "every action in the middle of its limits".into(), "other");
     text.push_str(&figure_table(&figures));
     text.push_str(&in_short(findings));

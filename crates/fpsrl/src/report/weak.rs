@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::charts::{Chart, Mark, Series, range};
 use super::findings::Findings;
 use super::text::{amount, measure, name, share, with_unit_in};
-use crate::explain::{TriedStart, count};
+use crate::explain::{TriedStart, count, noticeable};
 
 /// Where the policy is weak.
 pub(super) fn weak(findings: &Findings) -> String {
@@ -86,7 +86,7 @@ fn table(findings: &Findings) -> String {
             opening.join(", then "),
             start.rule[1] + 1,
             share(start.share),
-            measure(base.alone(start.rule[1]), &base.unit),
+            measure(noticeable(base.alone(start.rule[1]), base.limits), &base.unit),
             first + index,
             number = index + 1,
         );
