@@ -192,7 +192,9 @@ impl Reproduction {
         if cell.nfq.len() < full.runs || *nfq_iterations < full.nfq_iterations {
             less.push(format!("{} trainings of NFQ with {nfq_iterations} iterations", cell.nfq.len()));
         }
-        let hours: f64 = cell.fpsrl.iter().chain(&cell.nfq).map(|training| training.seconds).sum::<f64>() / 3600.0;
+        // Nothing adds up to -0.
+        let hours: f64 =
+            cell.fpsrl.iter().chain(&cell.nfq).map(|training| training.seconds).sum::<f64>() / 3600.0 + 0.0;
         let took = format!("{} samples: the trainings took {hours:.2} hours", count(cell.samples));
         Some(match less.is_empty() {
             true => format!("{took}."),
