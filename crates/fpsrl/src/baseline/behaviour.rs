@@ -74,7 +74,7 @@ pub fn logged_return(problem: &Problem, transitions: &Transitions) -> LoggedRetu
         Some(sum)
     };
     // Nothing begins in an absorbing state.
-    let begins: Vec<usize> = (0..rows).filter(|&row| later[row].is_none() || !transitions.stays(row)).collect();
+    let begins = absorbing::rows_that_matter(transitions, &later);
     let stride = begins.len().div_ceil(WINDOWS).max(1);
     let returns: Vec<f64> = begins.iter().step_by(stride).filter_map(|&row| from(row)).collect();
     match returns.len() {
@@ -89,8 +89,7 @@ pub fn logged_return(problem: &Problem, transitions: &Transitions) -> LoggedRetu
 /// A fuzzy policy of the problem's size that imitates the log, and the share of the actions' variance that it misses.
 pub fn clone_of_the_log(problem: &Problem, transitions: &Transitions, numerics: Numerics) -> (FuzzyPolicy, f64) {
     let later = absorbing::rewards_from_then_on(transitions);
-    let acted: Vec<usize> =
-        (0..transitions.len()).filter(|&row| later[row].is_none() || !transitions.stays(row)).collect();
+    let acted = absorbing::rows_that_matter(transitions, &later);
     let stride = acted.len().div_ceil(CLONE_ROWS).max(1);
     let rows: Vec<usize> = acted.into_iter().step_by(stride).collect();
     let space = RuleSpace::new(problem, transitions);

@@ -155,8 +155,7 @@ impl<'a> Nfq<'a> {
         let choices = choices(problem)?;
         let absorbed = absorbing::rewards_from_then_on(transitions);
         // Rows that begin in an absorbing state say nothing about what to do, and nothing bootstraps from them.
-        let kept: Vec<usize> =
-            (0..transitions.len()).filter(|&row| absorbed[row].is_none() || !transitions.stays(row)).collect();
+        let kept = absorbing::rows_that_matter(transitions, &absorbed);
         let mut transitions = transitions.rows(&kept);
         let mut final_values: Vec<Option<f64>> =
             kept.iter().map(|&row| absorbed[row].map(|reward| reward / (1.0 - problem.discount()))).collect();

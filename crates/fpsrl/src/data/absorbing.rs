@@ -70,6 +70,12 @@ pub fn rewards_from_then_on(transitions: &Transitions) -> Vec<Option<f64>> {
     rewards
 }
 
+/// The rows in which something can still be done: all but those that begin in an absorbing state and stay there. `later`
+/// comes from [`rewards_from_then_on`].
+pub fn rows_that_matter(transitions: &Transitions, later: &[Option<f64>]) -> Vec<usize> {
+    (0..transitions.len()).filter(|&row| later[row].is_none() || !transitions.stays(row)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,8 +34,7 @@ impl DataProfile {
     /// The profile of a problem's log.
     pub fn new(problem: &Problem, transitions: &Transitions) -> Self {
         let later = absorbing::rewards_from_then_on(transitions);
-        let moving: Vec<usize> =
-            (0..transitions.len()).filter(|&row| !(later[row].is_some() && transitions.stays(row))).collect();
+        let moving = absorbing::rows_that_matter(transitions, &later);
         let inputs = problem
             .states
             .iter()

@@ -114,8 +114,7 @@ impl View {
                         Some(_) => format!("covered from {} to {}{}", number(low), number(high), spaced(&state.unit)),
                         None => spaced(&state.unit).trim_start().to_owned(),
                     };
-                    let renamed =
-                        if name == state.name { String::new() } else { format!("`{}`, ", ascii(&state.name)) };
+                    let renamed = renamed(&name, &state.name);
                     StateView {
                         text: ascii(&state.name),
                         unit: ascii(&state.unit),
@@ -137,8 +136,7 @@ impl View {
                     let rate = controller.rate_limits[index];
                     let rate_text =
                         rate.map_or_else(String::new, |rate| format!(", moves {}{unit} a step at most", number(rate)));
-                    let renamed =
-                        if name == action.name { String::new() } else { format!("`{}`, ", ascii(&action.name)) };
+                    let renamed = renamed(&name, &action.name);
                     ActionView {
                         text: ascii(&action.name),
                         unit: ascii(&action.unit),
@@ -255,6 +253,11 @@ pub(super) fn plain_literal(value: f64, precision: Precision) -> String {
         Precision::Double => format!("{value:?}"),
         Precision::Single => format!("{:?}", value as f32),
     }
+}
+
+/// What the policy calls a variable, for a comment, if the target calls it otherwise.
+fn renamed(name: &str, original: &str) -> String {
+    if name == original { String::new() } else { format!("`{}`, ", ascii(original)) }
 }
 
 #[cfg(test)]

@@ -41,8 +41,7 @@ impl Covered {
     /// Looks at the rows of a log in which something moves, and at rollouts of the rules.
     pub(super) fn new(problem: &Problem, transitions: &Transitions, trajectories: &[Trajectory]) -> Self {
         let later = absorbing::rewards_from_then_on(transitions);
-        let moving: Vec<usize> =
-            (0..transitions.len()).filter(|&row| later[row].is_none() || !transitions.stays(row)).collect();
+        let moving = absorbing::rows_that_matter(transitions, &later);
         let mut episodes = transitions.episode.clone();
         episodes.dedup();
         let all: Vec<Vec<f64>> = trajectories

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::directory::{self, DATA, PROBLEM, RunDirectory, TRANSITIONS};
-use super::summary::Summary;
+use super::directory::{self, DATA, RunDirectory};
+use super::stages;
+use crate::data::Transitions;
 use crate::data::coverage::Coverage;
 use crate::data::log::{self, ImportReport, Imported};
 use crate::data::symmetry::Symmetry;
-use crate::data::{Transitions, csv};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::problem::{Problem, Row, StartRule};
@@ -55,14 +55,8 @@ pub(super) fn import(problem: &Problem, path: &Path, force: bool, progress: &dyn
     let (report, problem, transitions) = DataReport::of(problem, progress)?;
     warn(&problem, &report, progress);
     let problem = &complete(&problem, &transitions);
-    directory::create(path, force, |run| {
-        let text = problem.to_toml();
-        files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
-        csv::write(&run.file(TRANSITIONS), problem, &transitions)?;
-        files::write_json(&run.file(DATA), &report)?;
-        let mut summary = Summary::new(problem, transitions.len(), run.data_sha256()?);
-        summary.seconds.set("import", began.elapsed().as_secs_f64());
-        run.write_summary(&summary)
+    stages::write_log(problem, &transitions, path, force, ("import", began), |run| {
+        files::write_json(&run.file(DATA), &report)
     })
 }
 

@@ -13,7 +13,7 @@ use super::directory::{
 use super::growth::GrowthFile;
 use super::summary::{RuleGrowth, Summary};
 use super::worlds::RunWorlds;
-use crate::data::{self, csv};
+use crate::data::{self, Transitions, csv};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::{FuzzyKernel, FuzzyPolicy, RuleSpace};
@@ -88,12 +88,25 @@ pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &dyn Prog
     directory::check_free(path, force)?;
     let began = Instant::now();
     let transitions = data::generate::generate(problem, progress)?;
+    write_log(problem, &transitions, path, force, ("generate", began), |_| Ok(()))
+}
+
+/// Makes a run directory of a log, whichever stage it comes from; `also` writes what else belongs to it.
+pub(super) fn write_log(
+    problem: &Problem,
+    transitions: &Transitions,
+    path: &Path,
+    force: bool,
+    (stage, began): (&'static str, Instant),
+    also: impl FnOnce(&RunDirectory) -> Result<()>,
+) -> Result<RunDirectory> {
     directory::create(path, force, |run| {
         let text = problem.to_toml();
         files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
-        csv::write(&run.file(TRANSITIONS), problem, &transitions)?;
+        csv::write(&run.file(TRANSITIONS), problem, transitions)?;
+        also(run)?;
         let mut summary = Summary::new(problem, transitions.len(), run.data_sha256()?);
-        summary.seconds.set("generate", began.elapsed().as_secs_f64());
+        summary.seconds.set(stage, began.elapsed().as_secs_f64());
         run.write_summary(&summary)
     })
 }

@@ -21,8 +21,7 @@ impl RunDirectory {
             StartRule::Ranges => return remove(&path),
             StartRule::Data => {
                 let later = absorbing::rewards_from_then_on(transitions);
-                let begins = |row: usize| later[row].is_none() || !transitions.stays(row);
-                rows(transitions, (0..transitions.len()).filter(|&row| begins(row)).collect())
+                rows(transitions, absorbing::rows_that_matter(transitions, &later))
             }
             StartRule::Episodes => {
                 let first = |row: &usize| *row == 0 || transitions.episode[*row] != transitions.episode[row - 1];

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::directory::{self, PROBLEM, RunDirectory, SUMMARY, TRANSITIONS, WORLD};
+use super::directory::{self, PROBLEM, RunDirectory, SUMMARY, WORLD};
+use super::stages;
 use super::summary::Summary;
-use crate::data::{Transitions, csv, simulate};
+use crate::data::{Transitions, simulate};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::FuzzyPolicy;
@@ -177,12 +178,5 @@ pub(super) fn simulate(problem: &Problem, path: &Path, force: bool, progress: &d
             "let it stop before its states run away",
         ));
     }
-    directory::create(path, force, |run| {
-        let text = problem.to_toml();
-        files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
-        csv::write(&run.file(TRANSITIONS), problem, &transitions)?;
-        let mut summary = Summary::new(problem, transitions.len(), run.data_sha256()?);
-        summary.seconds.set("generate", began.elapsed().as_secs_f64());
-        run.write_summary(&summary)
-    })
+    stages::write_log(problem, &transitions, path, force, ("generate", began), |_| Ok(()))
 }
