@@ -150,7 +150,7 @@ pub fn swing_up_policy_at(position: &[f64]) -> FuzzyPolicy {
         .collect();
     rules.extend(rules.clone().iter().map(Rule::mirror));
     FuzzyPolicy {
-        states: STATES.map(|name| Quantity { name: name.into(), unit: String::new() }).to_vec(),
+        states: STATES.map(|name| Quantity::new(name, "")).to_vec(),
         mirrored: true,
         actions: vec![ActionRules {
             name: "force".into(),

@@ -135,15 +135,15 @@ pub(crate) fn output_cell(action: &ActionRules, rule: usize, share: f64) -> Stri
 }
 
 /// All rules' outputs, and the action that comes of them.
-pub(crate) fn combined_cell(action: &ActionRules, state: &[f64]) -> String {
+pub(crate) fn combined_cell(policy: &FuzzyPolicy, action: &ActionRules, state: &[f64]) -> String {
     let axis = input_axis(action.limits);
     let stems: String = action
-        .shares(state)
+        .shares(&policy.states, state)
         .iter()
         .enumerate()
         .map(|(rule, share)| stem(axis.at(action.alone(rule)), *share))
         .collect();
-    format!("{}{stems}{}", scale(&axis, 3), state_line(axis.within(action.act(state))))
+    format!("{}{stems}{}", scale(&axis, 3), state_line(axis.within(action.act(&policy.states, state))))
 }
 
 fn stem(x: f64, share: f64) -> String {
@@ -207,7 +207,7 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
         }
         heading(cell_x(policy.states.len()), &format!("\u{2192} {}", action.name), &action.unit);
         y += 28.0;
-        let shares = action.shares(example);
+        let shares = action.shares(&policy.states, example);
         for (index, rule) in action.rules.iter().enumerate() {
             let _ = write!(svg, "<text class=\"name\" x=\"{MARGIN}\" y=\"{}\">Rule {}</text>", y + 12.0, index + 1);
             if let Some(plant) = plant {
@@ -245,7 +245,7 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
             );
             y += row;
         }
-        let result = minus(&with_unit(&number(action.act(example)), &action.unit));
+        let result = minus(&with_unit(&number(action.act(&policy.states, example)), &action.unit));
         let named: Vec<String> = policy
             .states
             .iter()
@@ -262,7 +262,7 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
             y + 12.0,
             escape(&shortened(&named.join(", "), 30 * policy.states.len())),
             cell_x(policy.states.len()),
-            combined_cell(action, example),
+            combined_cell(policy, action, example),
             escape(&shortened(&format!("{} {result}", action.name), 30))
         );
         if let Some(plant) = plant {

@@ -60,7 +60,7 @@ pub struct Condition {
 /// // It pushes the car where it is going; where the car is hardly matters to it.
 /// let rule = |velocity: f64| Rule { centre: vec![0.0, velocity], width: vec![9.0, 1.0], output: velocity };
 /// let policy = FuzzyPolicy {
-///     states: ["position", "velocity"].map(|name| Quantity { name: name.into(), unit: String::new() }).to_vec(),
+///     states: ["position", "velocity"].map(|name| Quantity::new(name, "")).to_vec(),
 ///     mirrored: false,
 ///     actions: vec![ActionRules {
 ///         name: "force".into(),

@@ -161,7 +161,7 @@ mod tests {
     fn pusher() -> FuzzyPolicy {
         let rule = |velocity: f64| Rule { centre: vec![0.0, velocity], width: vec![5.0, 1.0], output: velocity };
         FuzzyPolicy {
-            states: ["position", "velocity"].map(|name| Quantity { name: name.into(), unit: String::new() }).to_vec(),
+            states: ["position", "velocity"].map(|name| Quantity::new(name, "")).to_vec(),
             mirrored: true,
             actions: vec![ActionRules {
                 name: "force".into(),

@@ -296,7 +296,7 @@ fn openings(problem: &Problem) -> Vec<Opening> {
 fn responsible(policy: &FuzzyPolicy, states: &[Vec<f64>]) -> ([usize; 2], f64) {
     let mut found = ([0, 0], 0.0, f64::NEG_INFINITY);
     for (action, base) in policy.actions.iter().enumerate() {
-        let shares: Vec<Vec<f64>> = states.iter().map(|state| base.shares(state)).collect();
+        let shares: Vec<Vec<f64>> = states.iter().map(|state| base.shares(&policy.states, state)).collect();
         for (rule, description) in base.rules.iter().enumerate() {
             let say = shares.iter().map(|shares| shares[rule]).sum::<f64>() * description.output.abs();
             if say > found.2 {

@@ -10,7 +10,7 @@ use crate::policy::{ActionRules, FuzzyPolicy, Rule};
 /// ```
 /// use fpsrl::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 /// let policy = FuzzyPolicy {
-///     states: vec![Quantity { name: "velocity".into(), unit: "m/s".into() }],
+///     states: vec![Quantity::new("velocity", "m/s")],
 ///     mirrored: false,
 ///     actions: vec![ActionRules {
 ///         name: "force".into(),

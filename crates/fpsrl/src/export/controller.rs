@@ -80,7 +80,7 @@ pub struct Guard {
 /// use fpsrl::export::{Controller, Guard, Precision, Response};
 /// use fpsrl::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 /// let policy = FuzzyPolicy {
-///     states: vec![Quantity { name: "speed".into(), unit: "m/s".into() }],
+///     states: vec![Quantity::new("speed", "m/s")],
 ///     mirrored: false,
 ///     actions: vec![ActionRules {
 ///         name: "force".into(),
@@ -282,9 +282,7 @@ pub(crate) mod tests {
             output,
         };
         FuzzyPolicy {
-            states: [("position", "m"), ("velocity", "m/s")]
-                .map(|(name, unit)| Quantity { name: name.into(), unit: unit.into() })
-                .to_vec(),
+            states: [("position", "m"), ("velocity", "m/s")].map(|(name, unit)| Quantity::new(name, unit)).to_vec(),
             mirrored: false,
             actions: vec![ActionRules {
                 name: "force".into(),

@@ -130,7 +130,7 @@ mod tests {
                 output: if index % 2 == 0 { 0.9 } else { -0.8 },
             });
             let policy = FuzzyPolicy {
-                states: vec![Quantity { name: "s".into(), unit: String::new() }; 3],
+                states: vec![Quantity::new("s", ""); 3],
                 mirrored: false,
                 actions: vec![ActionRules {
                     name: "a".into(),

@@ -103,8 +103,12 @@ impl Vectors {
             }
             let seen = if outside == OutOfRange::Clamped { within } else { state.clone() };
             let act = |action: &ActionRules| {
-                let largest = action.rules.iter().map(|rule| rule.log_membership(&seen)).fold(f64::MIN, f64::max);
-                if largest < LOWEST_LOG { f64::NAN } else { action.act(&seen) }
+                let largest = action
+                    .rules
+                    .iter()
+                    .map(|rule| rule.log_membership(&controller.policy.states, &seen))
+                    .fold(f64::MIN, f64::max);
+                if largest < LOWEST_LOG { f64::NAN } else { action.act(&controller.policy.states, &seen) }
             };
             vectors.actions.push(controller.policy.actions.iter().map(act).collect());
             vectors.outside.push(false);

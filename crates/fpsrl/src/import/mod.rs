@@ -231,8 +231,7 @@ impl RuleBase {
 
     /// What a file that is not ours leaves open: the limits are the outputs' ranges.
     fn foreign_frame(&self, source: &Source) -> Result<Frame> {
-        let states =
-            self.inputs.iter().map(|input| Quantity { name: input.name.clone(), unit: String::new() }).collect();
+        let states = self.inputs.iter().map(|input| Quantity::new(&input.name, "")).collect();
         let actions = self.outputs.iter().map(|output| match output.range {
             Some([low, high]) if low < high && low.is_finite() && high.is_finite() => {
                 Ok(FrameAction { name: output.name.clone(), unit: String::new(), limits: [low, high], alpha: 1.0 })
@@ -256,7 +255,8 @@ impl RuleBase {
             };
             let state: Vec<f64> = self.inputs.iter().enumerate().map(value).collect();
             for (output, action) in policy.actions.iter().enumerate() {
-                let logs: Vec<f64> = action.rules.iter().map(|rule| rule.log_membership(&state)).collect();
+                let logs: Vec<f64> =
+                    action.rules.iter().map(|rule| rule.log_membership(&policy.states, &state)).collect();
                 let nearest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let (mut weighted, mut total) = (0.0, 0.0);
                 let rules = self.rules.iter().filter(|rule| rule.output == output);
@@ -266,7 +266,7 @@ impl RuleBase {
                     total += membership;
                 }
                 let range = action.limits[1] - action.limits[0];
-                largest = largest.max((weighted / total - action.act(&state)).abs() / range);
+                largest = largest.max((weighted / total - action.act(&policy.states, &state)).abs() / range);
             }
         }
         largest

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::wrap_angle;
+
 /// The most rules that an action may have; the lane kernel keeps all activations at hand.
 pub const MOST_RULES: usize = 64;
 
@@ -19,6 +21,28 @@ pub struct Quantity {
     pub name: String,
     /// Its unit; may be empty.
     pub unit: String,
+    /// Whether it is an angle in radians whose distance to a centre is taken around the circle, so that a rule around π
+    /// holds on both sides of it. The paper's own form is plain, as is every file that does not say otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub periodic: bool,
+}
+
+impl Quantity {
+    /// A quantity on the straight line.
+    ///
+    /// ```
+    /// let speed = fpsrl::policy::Quantity::new("speed", "m/s");
+    /// assert!(!speed.periodic);
+    /// ```
+    pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Self {
+        Self { name: name.into(), unit: unit.into(), periodic: false }
+    }
+
+    /// How far a value lies above a centre: for an angle, the shorter way around.
+    pub fn difference(&self, centre: f64, value: f64) -> f64 {
+        let difference = value - centre;
+        if self.periodic { wrap_angle(difference) } else { difference }
+    }
 }
 
 /// One rule: IF the state is around the centre THEN the output.
@@ -58,7 +82,7 @@ pub struct ActionRules {
 /// use fpsrl::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 /// let rule = |velocity: f64| Rule { centre: vec![0.0, velocity], width: vec![1.0, 0.5], output: velocity };
 /// let policy = FuzzyPolicy {
-///     states: ["position", "velocity"].map(|name| Quantity { name: name.into(), unit: String::new() }).to_vec(),
+///     states: ["position", "velocity"].map(|name| Quantity::new(name, "")).to_vec(),
 ///     mirrored: true,
 ///     actions: vec![ActionRules {
 ///         name: "force".into(),
@@ -85,13 +109,13 @@ pub struct FuzzyPolicy {
 
 impl Rule {
     /// -½ Σ ((c - s) / σ)², the logarithm of the membership (equation 2).
-    pub fn log_membership(&self, state: &[f64]) -> f64 {
-        let sum: f64 = self
-            .centre
+    pub fn log_membership(&self, states: &[Quantity], state: &[f64]) -> f64 {
+        let sum: f64 = states
             .iter()
+            .zip(&self.centre)
             .zip(&self.width)
             .zip(state)
-            .map(|((centre, width), value)| ((centre - value) / width).powi(2))
+            .map(|(((quantity, centre), width), value)| (quantity.difference(*centre, *value) / width).powi(2))
             .sum();
         // Finite states may be so far away that the square is not; any rule is as good as another then.
         (-0.5 * sum).max(-f64::MAX / 4.0)
@@ -120,8 +144,8 @@ impl Rule {
 
 impl ActionRules {
     /// How much each rule has to say in a state: memberships divided by their sum (the weights of equation 4).
-    pub fn shares(&self, state: &[f64]) -> Vec<f64> {
-        let logs: Vec<f64> = self.rules.iter().map(|rule| rule.log_membership(state)).collect();
+    pub fn shares(&self, states: &[Quantity], state: &[f64]) -> Vec<f64> {
+        let logs: Vec<f64> = self.rules.iter().map(|rule| rule.log_membership(states, state)).collect();
         let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let memberships: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
         let total: f64 = memberships.iter().sum();
@@ -138,8 +162,8 @@ impl ActionRules {
     ///
     /// Memberships are divided by the largest one, which cancels in the mean. So the rule that is nearest keeps
     /// its voice however far away the state is, where the plain formula would divide 0 by 0.
-    pub fn act(&self, state: &[f64]) -> f64 {
-        let logs: Vec<f64> = self.rules.iter().map(|rule| rule.log_membership(state)).collect();
+    pub fn act(&self, states: &[Quantity], state: &[f64]) -> f64 {
+        let logs: Vec<f64> = self.rules.iter().map(|rule| rule.log_membership(states, state)).collect();
         let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (mut weighted, mut total) = (0.0, 0.0);
         for (log, rule) in logs.iter().zip(&self.rules) {
@@ -155,7 +179,7 @@ impl ActionRules {
 impl FuzzyPolicy {
     /// The actions in a state.
     pub fn act(&self, state: &[f64]) -> Vec<f64> {
-        self.actions.iter().map(|action| action.act(state)).collect()
+        self.actions.iter().map(|action| action.act(&self.states, state)).collect()
     }
 
     /// What is wrong with a policy that was read from a file, if anything is.
@@ -202,9 +226,7 @@ pub(crate) mod tests {
     /// A policy that balances the pole of the benchmark by a rule and its mirror image.
     pub(crate) fn balancer(rule: Rule, alpha: f64) -> FuzzyPolicy {
         FuzzyPolicy {
-            states: ["theta", "theta_dot", "rho", "rho_dot"]
-                .map(|name| Quantity { name: name.into(), unit: String::new() })
-                .to_vec(),
+            states: ["theta", "theta_dot", "rho", "rho_dot"].map(|name| Quantity::new(name, "")).to_vec(),
             mirrored: true,
             actions: vec![ActionRules {
                 name: "force".into(),
@@ -219,7 +241,7 @@ pub(crate) mod tests {
 
     /// A random policy with `actions` rule bases over `states` variables.
     pub(crate) fn any_policy() -> impl Strategy<Value = FuzzyPolicy> {
-        (1usize..6, 1usize..4, 1usize..9).prop_flat_map(|(states, actions, rules)| {
+        (1usize..6, 1usize..4, 1usize..9, any::<[bool; 6]>()).prop_flat_map(|(states, actions, rules, periodic)| {
             let rule =
                 (prop::collection::vec(-3.0..3.0f64, states), prop::collection::vec(0.1..4.0f64, states), -1.0..1.0f64)
                     .prop_map(|(centre, width, output)| Rule { centre, width, output });
@@ -234,7 +256,7 @@ pub(crate) mod tests {
                 },
             );
             prop::collection::vec(base, actions).prop_map(move |actions| FuzzyPolicy {
-                states: vec![Quantity { name: "s".into(), unit: String::new() }; states],
+                states: (0..states).map(|s| Quantity { periodic: periodic[s], ..Quantity::new("s", "") }).collect(),
                 mirrored: false,
                 actions,
             })
@@ -242,13 +264,17 @@ pub(crate) mod tests {
     }
 
     /// Equations 2 and 4 of the paper, written down as they stand there.
-    fn transcription(rules: &ActionRules, state: &[f64]) -> f64 {
+    fn transcription(states: &[Quantity], rules: &ActionRules, state: &[f64]) -> f64 {
         let mut numerator = 0.0;
         let mut denominator = 0.0;
         for rule in &rules.rules {
             let mut membership = 1.0;
             for j in 0..state.len() {
-                membership *= (-(rule.centre[j] - state[j]).powi(2) / (2.0 * rule.width[j].powi(2))).exp();
+                // Of an angle's images, whole turns apart, the one nearest to the centre counts.
+                let turns = if states[j].periodic { -2..=2 } else { 0..=0 };
+                let images = turns.map(|turn| state[j] + f64::from(turn) * std::f64::consts::TAU);
+                let nearest = images.map(|image| (rule.centre[j] - image).powi(2)).fold(f64::INFINITY, f64::min);
+                membership *= (-nearest / (2.0 * rule.width[j].powi(2))).exp();
             }
             numerator += membership * rule.output;
             denominator += membership;
@@ -263,7 +289,7 @@ pub(crate) mod tests {
             // Near enough that the plain formula does not underflow.
             let state: Vec<f64> = unit[..policy.states.len()].to_vec();
             for (rules, action) in policy.actions.iter().zip(policy.act(&state)) {
-                let expected = transcription(rules, &state);
+                let expected = transcription(&policy.states, rules, &state);
                 if expected.is_finite() {
                     prop_assert!((action - expected).abs() < 1e-9, "{action} {expected}");
                 }
@@ -292,14 +318,35 @@ pub(crate) mod tests {
             alpha: 1.0,
             rules: vec![rule(-1.0, -1.0), rule(1.0, 1.0)],
         };
-        assert!((rules.act(&[1e6]) - 1f64.tanh()).abs() < 1e-12);
-        assert!((rules.act(&[-1e6]) + 1f64.tanh()).abs() < 1e-12);
+        assert!((rules.act(&[Quantity::new("s", "")], &[1e6]) - 1f64.tanh()).abs() < 1e-12);
+        assert!((rules.act(&[Quantity::new("s", "")], &[-1e6]) + 1f64.tanh()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_rule_around_half_a_turn_holds_on_both_sides_of_it() {
+        let mut policy = balancer(Rule { centre: vec![3.0, 0.0, 0.0, 0.0], width: vec![0.5; 4], output: 1.0 }, 1.0);
+        let beyond = [-3.1, 0.0, 0.0, 0.0];
+        let logs = |policy: &FuzzyPolicy| policy.actions[0].rules[0].log_membership(&policy.states, &beyond);
+        assert!((logs(&policy) + 0.5 * (6.1f64 / 0.5).powi(2)).abs() < 1e-9);
+        policy.states[0].periodic = true;
+        let across = std::f64::consts::TAU - 6.1;
+        assert!((logs(&policy) + 0.5 * (across / 0.5).powi(2)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_file_without_a_word_about_periods_is_plain_and_stays_as_it_was() {
+        let text = r#"{"name":"theta","unit":"rad"}"#;
+        let quantity: Quantity = serde_json::from_str(text).unwrap();
+        assert!(!quantity.periodic);
+        assert_eq!(serde_json::to_string(&quantity).unwrap(), text);
+        let periodic = Quantity { periodic: true, ..quantity };
+        assert!(serde_json::to_string(&periodic).unwrap().contains("\"periodic\":true"));
     }
 
     #[test]
     fn a_broken_policy_is_described() {
         let good = FuzzyPolicy {
-            states: vec![Quantity { name: "s".into(), unit: String::new() }],
+            states: vec![Quantity::new("s", "")],
             mirrored: false,
             actions: vec![ActionRules {
                 name: "a".into(),

@@ -8,7 +8,8 @@ use super::{FuzzyPolicy, Policy};
 use crate::rollout::{Columns, Lanes};
 use crate::simd::functions::{exp2_at_most_one, tanh};
 use crate::simd::{Arithmetic, Numerics, dispatch_numerics};
-use fearless_simd::{Simd, SimdBase};
+use fearless_simd::{Simd, SimdBase, SimdFloat};
+use std::f64::consts::TAU;
 
 /// As many rules as policies usually have at most.
 const FEW_RULES: usize = 8;
@@ -31,6 +32,11 @@ struct KernelAction {
     /// k and -c k of the variables of a block, for each rule; then of the next block. Where there is no variable, both
     /// are 0.
     premises: Vec<[[f32; 2]; BLOCK]>,
+    /// Of angles that are measured around the circle, k times a whole turn, in the same order; 0 for others. Their premise
+    /// counts in turns: k is 1 / 2π, so that what is left after whole turns are taken away is the shorter way.
+    turns: Vec<[f32; BLOCK]>,
+    /// Whether any variable is such an angle.
+    periodic: bool,
     /// α times the output of each rule.
     outputs: Vec<f32>,
     middle: f32,
@@ -51,18 +57,24 @@ impl FuzzyKernel {
         self.actions.resize_with(policy.actions.len(), KernelAction::default);
         for (to, from) in self.actions.iter_mut().zip(&policy.actions) {
             to.premises.clear();
+            to.turns.clear();
+            to.periodic = policy.states.iter().any(|state| state.periodic);
             for first in (0..self.state_count).step_by(BLOCK) {
-                to.premises.extend(from.rules.iter().map(|rule| {
-                    std::array::from_fn(|variable| {
-                        match (rule.centre.get(first + variable), rule.width.get(first + variable)) {
-                            (Some(centre), Some(width)) => {
-                                let scale = (0.5 * std::f64::consts::LOG2_E).sqrt() / width;
-                                [scale as f32, (-centre * scale) as f32]
-                            }
-                            _ => [0.0; 2],
+                let here = &policy.states[first..self.state_count.min(first + BLOCK)];
+                for rule in &from.rules {
+                    let (mut premise, mut turns) = ([[0.0; 2]; BLOCK], [0.0; BLOCK]);
+                    for (variable, state) in here.iter().enumerate() {
+                        let centre = rule.centre[first + variable];
+                        let mut scale = (0.5 * std::f64::consts::LOG2_E).sqrt() / rule.width[first + variable];
+                        if state.periodic {
+                            turns[variable] = (scale * TAU) as f32;
+                            scale = 1.0 / TAU;
                         }
-                    })
-                }));
+                        premise[variable] = [scale as f32, (-centre * scale) as f32];
+                    }
+                    to.premises.push(premise);
+                    to.turns.push(turns);
+                }
             }
             to.outputs.clear();
             to.outputs.extend(from.rules.iter().map(|rule| (from.alpha * rule.output) as f32));
@@ -76,16 +88,28 @@ impl Policy for FuzzyKernel {
     fn act(&self, lanes: &mut Lanes, numerics: Numerics) {
         let columns = lanes.columns();
         // Room for the usual few rules is cleared in no time; for the most that there may be only where it is needed.
-        if self.actions.iter().all(|action| action.outputs.len() <= FEW_RULES) {
-            dispatch_numerics!(numerics, simd, Chosen => act::<_, Chosen, FEW_RULES>(simd, self, columns));
-        } else {
-            dispatch_numerics!(numerics, simd, Chosen => act::<_, Chosen, MOST_RULES>(simd, self, columns));
+        let few = self.actions.iter().all(|action| action.outputs.len() <= FEW_RULES);
+        let periodic = self.actions.iter().any(|action| action.periodic);
+        match (few, periodic) {
+            (true, false) => {
+                dispatch_numerics!(numerics, simd, Chosen => act::<_, Chosen, FEW_RULES, false>(simd, self, columns));
+            }
+            (true, true) => {
+                dispatch_numerics!(numerics, simd, Chosen => act::<_, Chosen, FEW_RULES, true>(simd, self, columns));
+            }
+            (false, _) => {
+                dispatch_numerics!(numerics, simd, Chosen => act::<_, Chosen, MOST_RULES, true>(simd, self, columns));
+            }
         }
     }
 }
 
 #[inline(always)]
-fn act<S: Simd, A: Arithmetic, const CAPACITY: usize>(simd: S, kernel: &FuzzyKernel, columns: Columns<'_>) {
+fn act<S: Simd, A: Arithmetic, const CAPACITY: usize, const PERIODIC: bool>(
+    simd: S,
+    kernel: &FuzzyKernel,
+    columns: Columns<'_>,
+) {
     let Columns { live, stride, states, actions, .. } = columns;
     let states = &states[..kernel.state_count * stride];
     let mut distances = [[splat(simd, 0.0); 2]; CAPACITY];
@@ -93,7 +117,7 @@ fn act<S: Simd, A: Arithmetic, const CAPACITY: usize>(simd: S, kernel: &FuzzyKer
         let rules = action.outputs.len();
         let distances = &mut distances[..rules];
         for lane in (0..live).step_by(2 * S::f32s::LEN) {
-            let (mut columns, mut premises) = (states, &action.premises[..]);
+            let (mut columns, mut premises, mut turns) = (states, &action.premises[..], &action.turns[..]);
             let mut first = true;
             while !premises.is_empty() {
                 let mut block = [[splat(simd, 0.0); 2]; BLOCK];
@@ -104,12 +128,17 @@ fn act<S: Simd, A: Arithmetic, const CAPACITY: usize>(simd: S, kernel: &FuzzyKer
                 }
                 let (these, others) = premises.split_at(rules);
                 premises = others;
-                for (distance, premise) in distances.iter_mut().zip(these) {
+                let (these_turns, others) = turns.split_at(rules);
+                turns = others;
+                for ((distance, premise), turns) in distances.iter_mut().zip(these).zip(these_turns) {
                     let mut sum = if first { [splat(simd, 0.0); 2] } else { *distance };
-                    for (state, &[scale, shift]) in block.iter().zip(premise) {
+                    for ((state, &[scale, shift]), &turn) in block.iter().zip(premise).zip(turns) {
                         let (scale, shift) = (splat(simd, scale), splat(simd, shift));
                         for half in 0..2 {
-                            let difference = A::mul_add::<S>(state[half], scale, shift);
+                            let mut difference = A::mul_add::<S>(state[half], scale, shift);
+                            if PERIODIC && turn != 0.0 {
+                                difference = (difference - difference.round_ties_even()) * splat(simd, turn);
+                            }
                             sum[half] = A::mul_add::<S>(difference, difference, sum[half]);
                         }
                     }

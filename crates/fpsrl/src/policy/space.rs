@@ -53,7 +53,11 @@ impl RuleSpace {
             states: problem
                 .policy_states()
                 .iter()
-                .map(|state| Quantity { name: state.name.clone(), unit: state.unit.clone() })
+                .map(|state| Quantity {
+                    name: state.name.clone(),
+                    unit: state.unit.clone(),
+                    periodic: problem.policy.periodic && state.angle,
+                })
                 .collect(),
             mirrored: problem.policy.mirrored,
             actions: problem

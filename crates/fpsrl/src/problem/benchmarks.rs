@@ -47,6 +47,7 @@ pub(super) fn general() -> Problem {
             most_rules: 8,
             rules_tolerance: 0.01,
             mirrored: false,
+            periodic: true,
             alpha: [0.0, 20.0],
             lags: Lags::default(),
         },

@@ -153,6 +153,7 @@ impl WrittenProblem {
                 most_rules: self.policy.most_rules.unwrap_or(defaults.policy.most_rules),
                 rules_tolerance: self.policy.rules_tolerance.unwrap_or(defaults.policy.rules_tolerance),
                 mirrored,
+                periodic: self.policy.periodic.unwrap_or(defaults.policy.periodic),
                 alpha: self.policy.alpha.unwrap_or(defaults.policy.alpha),
                 lags,
             },

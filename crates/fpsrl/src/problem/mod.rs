@@ -193,6 +193,8 @@ pub struct PolicySettings {
     pub rules_tolerance: f64,
     /// Whether half of the rules are the mirror images of the others.
     pub mirrored: bool,
+    /// Whether rules measure angles around the circle; the paper's do not.
+    pub periodic: bool,
     /// Bounds of α, the slope before the hyperbolic tangent.
     pub alpha: [f64; 2],
     /// What of the past the policy sees.

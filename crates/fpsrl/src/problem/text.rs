@@ -123,6 +123,8 @@ impl Problem {
         let tolerance = "what a rule must bring under \"auto\": a share of the way from doing nothing to the ceiling";
         file.key("rules_tolerance", number(self.policy.rules_tolerance), tolerance);
         file.key("mirrored", self.policy.mirrored, "half of the rules mirror the others, for symmetric plants");
+        let periodic = "rules measure angles around the circle; the paper's do not";
+        file.key("periodic", self.policy.periodic, periodic);
         file.key("alpha", range(self.policy.alpha), "bounds of the slope before the hyperbolic tangent");
 
         let lags = match &self.policy.lags {
@@ -314,6 +316,7 @@ mod tests {
             problem.policy.rules = if problem.policy.grow { 1 } else { rules };
             problem.policy.most_rules = 1 + rules;
             problem.policy.rules_tolerance = limit / 2.0;
+            problem.policy.periodic = rules % 5 == 0;
             problem.policy.alpha = alpha;
             problem.search.particles = particles;
             problem.search.iterations = iterations;

@@ -203,6 +203,8 @@ pub struct WrittenPolicy {
     pub rules_tolerance: Option<f64>,
     /// Whether half of the rules mirror the others.
     pub mirrored: Option<bool>,
+    /// Whether rules measure angles around the circle.
+    pub periodic: Option<bool>,
     /// Bounds of α.
     pub alpha: Option<[f64; 2]>,
     /// Past steps that the policy sees, or names of such values.

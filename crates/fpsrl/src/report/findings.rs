@@ -272,7 +272,7 @@ fn boundary(policy: &FuzzyPolicy, action: usize, a: usize, b: usize, profile: &D
         let ends = base.rules[a].centre.iter().zip(&base.rules[b].centre).zip(profile.ranges());
         ends.map(|((from, to), [low, high])| (from + share * (to - from)).clamp(low, high)).collect()
     };
-    let distance = |share: &f64| (base.act(&at(*share)) - middle).abs();
+    let distance = |share: &f64| (base.act(&policy.states, &at(*share)) - middle).abs();
     let shares = (0..=200).map(|index| f64::from(index) / 200.0);
     at(shares.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0.5))
 }

@@ -149,7 +149,7 @@ fn panel(findings: &Findings) -> String {
             text,
             "<span class=\"action\">{} <output id=\"action-{index}\">{}</output></span>",
             name(&action.name),
-            measure(action.act(state), &action.unit)
+            measure(action.act(&findings.policy.states, state), &action.unit)
         );
     }
     text.push_str(
@@ -198,7 +198,7 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
     let action = &policy.actions[number_of_action];
     let state = findings.example_state();
     let ranges = profile.ranges();
-    let shares = action.shares(state);
+    let shares = action.shares(&policy.states, state);
     let [width, height] = CELL;
     let svg = |class: &str, label: &str, inside: &str| {
         format!(
@@ -276,8 +276,8 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
          <p class=\"condition\"><output>{}</output></p></figure></article></div>",
         spoken(action, &shares),
         name(&action.name),
-        svg("sum", "The action that the rules agree on", &combined_cell(action, state)),
-        measure(action.act(state), &action.unit)
+        svg("sum", "The action that the rules agree on", &combined_cell(policy, action, state)),
+        measure(action.act(&policy.states, state), &action.unit)
     );
     text
 }

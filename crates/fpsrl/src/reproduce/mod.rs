@@ -248,6 +248,7 @@ impl Settings {
         problem.world.members = 1;
         problem.world.judge = 0.0;
         problem.world.mirror = false;
+        problem.policy.periodic = false;
         problem.search.caution = 0.0;
         problem.search.particles = self.particles;
         problem.search.iterations = self.iterations;

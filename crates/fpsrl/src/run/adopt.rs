@@ -120,7 +120,7 @@ mod tests {
     fn expert() -> FuzzyPolicy {
         let rule = |velocity: f64, output: f64| Rule { centre: vec![velocity, -0.3], width: vec![0.5, 0.9], output };
         FuzzyPolicy {
-            states: ["velocity", "position"].map(|name| Quantity { name: name.into(), unit: String::new() }).to_vec(),
+            states: ["velocity", "position"].map(|name| Quantity::new(name, "")).to_vec(),
             mirrored: false,
             actions: vec![ActionRules {
                 name: "force".into(),

@@ -253,7 +253,7 @@ mod tests {
     /// A policy that always pushes with this share of the limits.
     fn pushing(share: f64) -> FuzzyPolicy {
         FuzzyPolicy {
-            states: vec![Quantity { name: "place".into(), unit: String::new() }],
+            states: vec![Quantity::new("place", "")],
             mirrored: false,
             actions: vec![ActionRules {
                 name: "push".into(),

@@ -615,6 +615,7 @@ mod tests {
                 most_rules: 8,
                 rules_tolerance: 0.01,
                 mirrored: false,
+                periodic: true,
                 alpha: [0.0, 20.0],
                 lags: Lags::default(),
             },
