@@ -5,10 +5,10 @@
 //! ends: `{"case": FILE, "task": "fitness"}` or `{"case": FILE, "task": "swarm"}`. The other contenders speak the
 //! same way (`bench/peers/worker.py`). Only the computation is timed, never reading or start-up.
 
+use fpsrl::optimiser::{Optimiser, RingSettings, RingSwarm};
 use fpsrl::policy::FuzzyKernel;
 use fpsrl::rollout::{FitnessFunction, StartStates, Workspace};
 use fpsrl::simd::{Mode, Numerics};
-use fpsrl::swarm::{Optimiser, RingSettings, RingSwarm};
 use fpsrl::world::NetworkWorld;
 use fpsrl_bench::{Case, swing_up_policy_at};
 use rayon::ThreadPool;

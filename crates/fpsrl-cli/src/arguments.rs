@@ -92,12 +92,15 @@ Examples:
   fpsrl evaluate runs/mountain-car-seed1 --ceiling";
 
 /// What a run that goes on has already.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 15] = [
     "problem",
     "seed",
     "samples",
     "world",
     "rules",
+    "optimiser",
+    "effort",
+    "budget",
     "particles",
     "iterations",
     "start_states",
@@ -303,13 +306,22 @@ pub struct Swarm {
     /// Rules for each action; `auto` begins with the fewest and adds rules while they pay
     #[arg(long, value_name = "COUNT|auto")]
     pub rules: Option<OrAuto>,
-    /// Particles of the swarm
+    /// What searches: auto, a race of many tries; swarm, the paper's; shade; or cma-es [default: auto]
+    #[arg(long, value_name = "NAME")]
+    pub optimiser: Option<String>,
+    /// How many tries `auto` makes at most: quick, normal or thorough [default: normal]
+    #[arg(long, value_name = "EFFORT", conflicts_with = "budget")]
+    pub effort: Option<String>,
+    /// How long `auto` may take instead: a time such as 90s or 5m, translated into model steps once; or 6000Msteps
+    #[arg(long, value_name = "TIME|STEPS")]
+    pub budget: Option<String>,
+    /// Particles of the swarm, and the population of shade
     #[arg(long, value_name = "COUNT")]
     pub particles: Option<usize>,
-    /// Iterations of the swarm
+    /// Iterations of the swarm; shade and cma-es make as many evaluations
     #[arg(long, value_name = "COUNT")]
     pub iterations: Option<usize>,
-    /// Start states that each candidate is scored from
+    /// Start states that each candidate is scored from, in the end
     #[arg(long, value_name = "COUNT")]
     pub start_states: Option<usize>,
     /// End the search after so many iterations without improvement
@@ -390,6 +402,18 @@ impl Swarm {
     /// Changes a problem's settings.
     pub fn apply(&self, written: &mut WrittenProblem) {
         written.policy.rules = self.rules.or(written.policy.rules);
+        let word = |given: &Option<String>, to: &mut Option<String>| {
+            if given.is_some() {
+                to.clone_from(given);
+            }
+        };
+        word(&self.optimiser, &mut written.search.optimiser);
+        word(&self.effort, &mut written.search.effort);
+        word(&self.budget, &mut written.search.budget);
+        if self.effort.is_some() {
+            // An effort that is asked for now outdoes a budget of the file.
+            written.search.budget = Some("none".into());
+        }
         written.search.particles = self.particles.or(written.search.particles);
         written.search.iterations = self.iterations.or(written.search.iterations);
         written.search.start_states = self.start_states.or(written.search.start_states);

@@ -7,11 +7,11 @@
 
 use fpsrl::data::Transitions;
 use fpsrl::explain;
-use fpsrl::policy::RuleSpace;
 use fpsrl::problem::{Problem, WrittenProblem};
 use fpsrl::progress::Silent;
 use fpsrl::rollout::{Columns, Lanes};
-use fpsrl::search::{Search, SearchOptions};
+use fpsrl::search::race::Race;
+use fpsrl::search::{Search, SearchOptions, methods};
 use fpsrl::simd::Numerics;
 use fpsrl::world::World;
 use fpsrl::world::process::ProcessWorld;
@@ -62,8 +62,8 @@ impl World for Tank {
 
 fn search(problem: &Problem, world: &dyn World) -> fpsrl::Result<()> {
     // With bounds for centres and widths in the problem, no log is needed.
-    let space = RuleSpace::new(problem, &Transitions::new(1, 1));
-    let mut search = Search::new(problem, &space, world, SearchOptions::of(problem, true));
+    let space = methods::space(problem, &Transitions::new(1, 1));
+    let mut search = Search::<Race, _>::begin(problem, &space, vec![world], SearchOptions::of(problem, true));
     search.run(&Silent, |_| Ok(()))?;
     let (policy, fitness) = search.best();
     println!("mean return {fitness:.3}");

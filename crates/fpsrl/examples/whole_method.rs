@@ -4,18 +4,19 @@
 
 use fpsrl::data::generate::generate;
 use fpsrl::explain::sentences;
-use fpsrl::policy::{FuzzyKernel, RuleSpace};
-use fpsrl::problem::Problem;
+use fpsrl::policy::FuzzyKernel;
+use fpsrl::problem::{Effort, Problem};
 use fpsrl::progress::Silent;
 use fpsrl::rollout::StartStates;
-use fpsrl::search::{Search, SearchOptions, true_returns, world_returns};
+use fpsrl::search::race::Race;
+use fpsrl::search::{Search, SearchOptions, methods, true_returns, world_returns};
 use fpsrl::world::NetworkWorld;
 use fpsrl::world::fit::fit;
 
 fn main() -> fpsrl::Result<()> {
     let name = std::env::args().nth(1).unwrap_or_else(|| "mountain-car".into());
     let mut problem = Problem::benchmark(&name)?;
-    problem.search.iterations = 100;
+    problem.search.effort = Effort::Quick;
 
     let transitions = generate(&problem, &Silent)?;
     let model = fit(&problem, &transitions, &Silent)?;
@@ -24,9 +25,9 @@ fn main() -> fpsrl::Result<()> {
     }
 
     let world = NetworkWorld::new(&model)?;
-    let space = RuleSpace::new(&problem, &transitions);
+    let space = methods::space(&problem, &transitions);
     let options = SearchOptions::of(&problem, true);
-    let mut search = Search::new(&problem, &space, &world, options);
+    let mut search = Search::<Race, _>::begin(&problem, &space, vec![&world], options);
     search.run(&Silent, |_| Ok(()))?;
     let (policy, promised) = search.best();
     sentences(&policy).iter().for_each(|sentence| println!("{sentence}"));

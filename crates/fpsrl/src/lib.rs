@@ -5,7 +5,7 @@
 //! rules, and scores each candidate by rollouts on the world model. Nobody experiments on the real plant.
 //!
 //! The modules stand in the order of the data: [`problem`], [`plant`], [`data`], [`world`], [`policy`], [`rollout`],
-//! [`swarm`], [`search`], and [`run`], which puts the stages together on the files of a run directory.
+//! [`optimiser`], [`search`], and [`run`], which puts the stages together on the files of a run directory.
 
 pub mod baseline;
 pub mod data;
@@ -14,6 +14,7 @@ pub mod explain;
 pub mod export;
 pub mod files;
 pub mod import;
+pub mod optimiser;
 pub mod plant;
 pub mod policy;
 pub mod problem;
@@ -25,7 +26,6 @@ pub mod rollout;
 pub mod run;
 pub mod search;
 pub mod simd;
-pub mod swarm;
 pub mod world;
 
 pub use error::{Error, Result};

@@ -34,6 +34,20 @@ pub enum Purpose {
     PlanStart = 11,
     /// The random factors of a plan's move.
     PlanMove = 12,
+    /// First positions of a differential evolution.
+    ShadeStart = 30,
+    /// Scales and crossover rates of its trials.
+    ShadeSettings = 31,
+    /// Who meets whom in its trials, and which parameters are crossed.
+    ShadeMove = 32,
+    /// Who leaves its archive.
+    ShadeArchive = 33,
+    /// First means of an evolution of covariances.
+    CmaStart = 34,
+    /// Its samples.
+    CmaSample = 35,
+    /// The seeds of the tries of a race.
+    Race = 36,
     /// States that exports are tested on.
     ExportVector = 60,
     /// Which rows a member of an ensemble is learned from.

@@ -1,11 +1,14 @@
 //! A search finds the same whatever is pruned, however many threads score it, and wherever it is interrupted.
 
 use fpsrl::data::generate::generate;
+use fpsrl::optimiser::{CmaEs, RingSwarm, Shade};
 use fpsrl::plant::PlantWorld;
 use fpsrl::policy::RuleSpace;
-use fpsrl::problem::{OutlookKind, Problem};
+use fpsrl::problem::{Budget, OutlookKind, Problem};
 use fpsrl::progress::Silent;
-use fpsrl::search::{Search, SearchOptions, SearchRecord, SearchState};
+use fpsrl::search::methods::{self, Method};
+use fpsrl::search::race::Race;
+use fpsrl::search::{Search, SearchOptions, SearchRecord, SearchState, Threads};
 use fpsrl::simd::{Mode, Numerics};
 use fpsrl::world::fit::fit;
 use fpsrl::world::training::Depth;
@@ -29,9 +32,10 @@ fn case(name: &str) -> Case {
     problem.search.particles = 12;
     problem.search.iterations = 12;
     problem.search.start_states = 33;
+    problem.search.budget = Some(Budget::Steps(400_000));
     let transitions = generate(&problem, &Silent).unwrap();
     let learned = NetworkWorld::new(&fit(&problem, &transitions, &Silent).unwrap()).unwrap();
-    let space = RuleSpace::new(&problem, &transitions);
+    let space = methods::space(&problem, &transitions);
     let plant = PlantWorld::new(problem.plant.unwrap());
     Case { problem, space, learned, plant }
 }
@@ -41,14 +45,25 @@ impl Case {
         [&self.learned, &self.plant]
     }
 
-    fn search<'a>(&'a self, world: &'a dyn World, prune: bool) -> Search<'a> {
-        let options = SearchOptions::of(&self.problem, prune);
-        Search::new(&self.problem, &self.space, world, options)
+    fn search<'a, M: Method>(&'a self, world: &'a dyn World, prune: bool) -> Found<'a, M> {
+        Search::begin(&self.problem, &self.space, vec![world], SearchOptions::of(&self.problem, prune))
     }
 }
 
+type Found<'a, M> = Search<'a, M, Threads<'a>>;
+
+/// Runs a check with everything that can search.
+macro_rules! with_every_method {
+    ($check:ident($($argument:expr),*)) => {
+        $check::<RingSwarm>($($argument),*);
+        $check::<Shade>($($argument),*);
+        $check::<CmaEs>($($argument),*);
+        $check::<Race>($($argument),*);
+    };
+}
+
 /// All that must not differ: the swarm, and the record without the clock and, where pruning differs, without the steps.
-fn found(search: &Search<'_>, with_steps: bool) -> (SearchState, Vec<SearchRecord>) {
+fn found<M: Method>(search: &Found<'_, M>, with_steps: bool) -> (String, Vec<SearchRecord>) {
     let mut history = search.history().to_vec();
     for record in &mut history {
         record.seconds = 0.0;
@@ -56,25 +71,25 @@ fn found(search: &Search<'_>, with_steps: bool) -> (SearchState, Vec<SearchRecor
             record.model_steps = 0;
         }
     }
-    (search.state(), history)
+    (serde_json::to_string(&search.state()).unwrap(), history)
 }
 
 #[test]
 fn pruning_changes_nothing_but_the_price() {
-    for name in BENCHMARKS {
-        let case = case(name);
-        let mut saved = 0;
+    fn check<M: Method>(case: &Case) {
         for world in case.worlds() {
-            let mut full = case.search(world, false);
-            let mut pruned = case.search(world, true);
+            let mut full = case.search::<M>(world, false);
+            let mut pruned = case.search::<M>(world, true);
             full.run(&Silent, |_| Ok(())).unwrap();
             pruned.run(&Silent, |_| Ok(())).unwrap();
-            assert_eq!(found(&full, false), found(&pruned, false), "{name}");
-            let steps = |search: &Search<'_>| search.history().last().unwrap().model_steps;
-            assert!(steps(&pruned) <= steps(&full), "{name}: pruning cost steps");
-            saved += steps(&full) - steps(&pruned);
+            assert_eq!(found(&full, false), found(&pruned, false));
+            let steps = |search: &Found<'_, M>| search.history().last().unwrap().model_steps;
+            assert!(steps(&pruned) < steps(&full), "pruning saved nothing");
         }
-        assert!(saved > 0, "{name}: pruning saved nothing");
+    }
+    for name in BENCHMARKS {
+        let case = case(name);
+        with_every_method!(check(&case));
     }
 }
 
@@ -89,7 +104,8 @@ fn pruning_in_several_worlds_changes_nothing_but_the_price() {
             case.problem.search.outlook = outlook;
             let run = |prune| {
                 let options = SearchOptions::of(&case.problem, prune);
-                let mut search = Search::in_worlds(&case.problem, &case.space, worlds.clone(), options);
+                let mut search: Found<'_, RingSwarm> =
+                    Search::begin(&case.problem, &case.space, worlds.clone(), options);
                 search.run(&Silent, |_| Ok(())).unwrap();
                 (found(&search, false), search.history().last().unwrap().model_steps)
             };
@@ -106,7 +122,8 @@ fn pruning_in_several_worlds_changes_nothing_but_the_price() {
 fn several_worlds_cost_no_more_rollouts_than_one() {
     let case = case("cart-pole-swing-up");
     let steps = |worlds: Vec<&dyn World>| {
-        let mut search = Search::in_worlds(&case.problem, &case.space, worlds, SearchOptions::of(&case.problem, false));
+        let options = SearchOptions::of(&case.problem, false);
+        let mut search: Found<'_, RingSwarm> = Search::begin(&case.problem, &case.space, worlds, options);
         search.step();
         search.history()[0].model_steps
     };
@@ -117,39 +134,65 @@ fn several_worlds_cost_no_more_rollouts_than_one() {
 
 #[test]
 fn the_number_of_threads_does_not_show() {
+    fn check<M: Method>(case: &Case) {
+        let with_threads = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut search = case.search::<M>(&case.learned, true);
+                search.run(&Silent, |_| Ok(())).unwrap();
+                found(&search, true)
+            })
+        };
+        let alone = with_threads(1);
+        assert_eq!(alone, with_threads(2));
+        assert_eq!(alone, with_threads(5));
+    }
     let case = case("cart-pole-balancing");
-    let with_threads = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
-            let mut search = case.search(&case.learned, true);
-            search.run(&Silent, |_| Ok(())).unwrap();
-            found(&search, true)
-        })
-    };
-    let alone = with_threads(1);
-    assert_eq!(alone, with_threads(2));
-    assert_eq!(alone, with_threads(5));
+    with_every_method!(check(&case));
 }
 
 #[test]
 fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
-    let case = case("mountain-car");
-    let mut whole = case.search(&case.learned, true);
-    whole.run(&Silent, |_| Ok(())).unwrap();
-    for interrupted_after in [1, 2, 7, 12] {
-        let mut first = case.search(&case.learned, true);
-        for _ in 0..interrupted_after {
-            first.step();
-        }
-        // Through text, as a checkpoint goes.
-        let text = serde_json::to_string(&first.state()).unwrap();
-        let state: SearchState = serde_json::from_str(&text).unwrap();
+    fn check<M: Method>(case: &Case) {
         let options = SearchOptions::of(&case.problem, true);
-        let mut second =
-            Search::restore(&case.problem, &case.space, vec![&case.learned], options, state, first.history().to_vec());
-        second.run(&Silent, |_| Ok(())).unwrap();
-        assert_eq!(found(&whole, true), found(&second, true), "interrupted after {interrupted_after}");
+        let mut whole = case.search::<M>(&case.learned, true);
+        whole.run(&Silent, |_| Ok(())).unwrap();
+        let rounds = whole.history().len();
+        let mut first = case.search::<M>(&case.learned, true);
+        for round in 1..=rounds {
+            first.step();
+            // Of a long search, a few moments of each of its stages.
+            if round % (1 + rounds / 12) != 1 && round != rounds {
+                continue;
+            }
+            // Through text, as a checkpoint goes.
+            let text = serde_json::to_string(&first.state()).unwrap();
+            let SearchState { optimiser, improved } = serde_json::from_str(&text).unwrap();
+            let method = M::restore(&case.problem, &case.space, 1, optimiser).unwrap();
+            let threads = Threads::new(&case.problem, &case.space, vec![&case.learned], options);
+            let mut second = Search::new(&case.space, method, threads, M::limits(&case.problem))
+                .going_on(improved, first.history().to_vec());
+            if round < rounds {
+                second.run(&Silent, |_| Ok(())).unwrap();
+            }
+            assert_eq!(found(&whole, true), found(&second, true), "interrupted after {round}");
+        }
     }
+    let case = case("mountain-car");
+    with_every_method!(check(&case));
+}
+
+#[test]
+fn a_state_of_another_problem_is_not_taken() {
+    fn check<M: Method>(own: &Case, other: &Case) {
+        let mut search = own.search::<M>(&own.learned, true);
+        search.step();
+        let state = search.state().optimiser;
+        assert!(M::restore(&own.problem, &own.space, 1, state.clone()).is_some());
+        assert!(M::restore(&other.problem, &other.space, 1, state).is_none());
+    }
+    let (own, other) = (case("mountain-car"), case("cart-pole-balancing"));
+    with_every_method!(check(&own, &other));
 }
 
 #[test]
@@ -157,7 +200,7 @@ fn a_search_that_stalls_ends_when_its_patience_does() {
     let mut case = case("mountain-car");
     case.problem.search.iterations = 10_000;
     case.problem.search.patience = Some(3);
-    let mut search = case.search(&case.learned, true);
+    let mut search = case.search::<RingSwarm>(&case.learned, true);
     let ending = search.run(&Silent, |_| Ok(())).unwrap();
     assert_eq!(ending, fpsrl::search::Ending::Stalled);
     let history = search.history();
@@ -172,13 +215,13 @@ fn a_search_that_stalls_ends_when_its_patience_does() {
 fn reproducible_searches_are_the_same_at_every_instruction_set() {
     for name in BENCHMARKS {
         let mut case = case(name);
-        case.problem.search.iterations = 4;
+        case.problem.search.budget = Some(Budget::Steps(100_000));
         for world in case.worlds() {
             let results: Vec<_> = Numerics::every(Mode::Reproducible)
                 .into_iter()
                 .map(|numerics| {
                     let options = SearchOptions { numerics, ..SearchOptions::of(&case.problem, true) };
-                    let mut search = Search::new(&case.problem, &case.space, world, options);
+                    let mut search: Found<'_, Race> = Search::begin(&case.problem, &case.space, vec![world], options);
                     search.run(&Silent, |_| Ok(())).unwrap();
                     found(&search, true)
                 })

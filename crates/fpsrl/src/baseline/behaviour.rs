@@ -6,11 +6,11 @@
 use rayon::prelude::*;
 
 use crate::data::{Transitions, absorbing};
+use crate::optimiser::{Optimiser, RingSettings, RingSwarm};
 use crate::policy::{FuzzyKernel, FuzzyPolicy, Policy, RuleSpace};
 use crate::problem::Problem;
 use crate::rollout::Lanes;
 use crate::simd::Numerics;
-use crate::swarm::{Optimiser, RingSettings, RingSwarm};
 
 /// Beginnings of which the logged return is the mean, at most.
 const WINDOWS: usize = 2_000;

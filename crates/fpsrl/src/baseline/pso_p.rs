@@ -14,13 +14,13 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
+use crate::optimiser::{Optimiser, RingSettings, RingSwarm};
 use crate::policy::Policy;
 use crate::problem::Problem;
 use crate::progress::{Progress, Stage};
 use crate::random::{Purpose, Stream};
 use crate::rollout::{Lanes, StartStates};
 use crate::simd::Numerics;
-use crate::swarm::{Optimiser, RingSettings, RingSwarm};
 use crate::world::World;
 
 /// How much longer each stretch of equal deviation is than the one before.

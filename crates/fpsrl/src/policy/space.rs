@@ -10,12 +10,17 @@ use crate::problem::Problem;
 /// The share of the data on either side that does not count for the bounds of centres.
 const TAIL: f64 = 0.005;
 
+/// The lowest α on a logarithmic scale, relative to the highest, where the bounds reach down to 0.
+const LEAST_ALPHA: f64 = 1e-3;
+
 /// The parameters of a fuzzy policy with their bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleSpace {
     template: FuzzyPolicy,
     low: Vec<f64>,
     high: Vec<f64>,
+    /// Whether widths and α stand in the vector as their logarithms.
+    logarithmic: bool,
 }
 
 impl RuleSpace {
@@ -73,7 +78,33 @@ impl RuleSpace {
                 })
                 .collect(),
         };
-        Self { template, low, high }
+        Self { template, low, high, logarithmic: false }
+    }
+
+    /// The same policies with widths and α on a logarithmic scale, where equal steps change what they do equally much: at
+    /// the narrow end of a linear one, a step of a hundredth of the range is the difference between two rules. The
+    /// lowest α is a thousandth of the highest, where bounds allow 0 or less.
+    pub fn on_a_log_scale(mut self) -> Self {
+        if self.logarithmic {
+            return self;
+        }
+        for index in 0..self.low.len() {
+            if self.is_scale(index) {
+                let high = self.high[index].max(f64::MIN_POSITIVE);
+                let low = if self.low[index] > 0.0 { self.low[index] } else { LEAST_ALPHA * high };
+                (self.low[index], self.high[index]) = (low.min(high).ln(), high.ln());
+            }
+        }
+        self.logarithmic = true;
+        self
+    }
+
+    /// Whether a parameter is a width or an α.
+    fn is_scale(&self, index: usize) -> bool {
+        let states = self.template.states.len();
+        let action = self.low.len() / self.template.actions.len();
+        let within = index % action;
+        within == action - 1 || (states..2 * states).contains(&(within % (2 * states + 1)))
     }
 
     /// How many parameters the policies of a problem have: (2 D + 1) · C + 1 for each action, of mirrored rules one half.
@@ -122,6 +153,12 @@ impl RuleSpace {
             }
             position.push(action.alpha);
         }
+        if self.logarithmic {
+            for (index, value) in position.iter_mut().enumerate().filter(|(index, _)| self.is_scale(*index)) {
+                // A bound takes what has no logarithm.
+                *value = if *value > 0.0 { value.ln() } else { self.low[index] };
+            }
+        }
         let bounds = self.low.iter().zip(&self.high);
         Some(position.into_iter().zip(bounds).map(|(value, (low, high))| value.max(*low).min(*high)).collect())
     }
@@ -140,6 +177,9 @@ impl RuleSpace {
                 rule.centre.copy_from_slice(&numbers[..states]);
                 rule.width.copy_from_slice(&numbers[states..2 * states]);
                 rule.output = numbers[2 * states];
+                if self.logarithmic {
+                    rule.width.iter_mut().for_each(|width| *width = width.exp());
+                }
                 if let Some(mirror) = second.get_mut(index) {
                     for (to, from) in mirror.centre.iter_mut().zip(&rule.centre) {
                         *to = -from;
@@ -148,7 +188,7 @@ impl RuleSpace {
                     mirror.output = -rule.output;
                 }
             }
-            action.alpha = rest[0];
+            action.alpha = if self.logarithmic { rest[0].exp() } else { rest[0] };
             rest = &rest[1..];
         }
     }
@@ -214,6 +254,26 @@ mod tests {
         let there = policy.act(&state)[0];
         let back = policy.act(&state.map(|value| -value))[0];
         assert!((there + back).abs() < 1e-9 && there != 0.0, "{there} {back}");
+    }
+
+    #[test]
+    fn on_a_log_scale_the_same_policies_are_reached_and_read_back() {
+        let problem = Problem::benchmark("cart-pole-swing-up").unwrap();
+        let linear = RuleSpace::new(&problem, &Transitions::new(4, 1));
+        let space = linear.clone().on_a_log_scale();
+        let middle = |space: &RuleSpace| -> Vec<f64> {
+            space.low().iter().zip(space.high()).map(|(low, high)| 0.5 * (low + high)).collect()
+        };
+        let policy = space.decode(&middle(&space));
+        let rule = &policy.actions[0].rules[0];
+        // Widths of the angle lie between 0.2 and 4: in the middle of the logarithms is the geometric mean.
+        assert!((rule.width[0] - (0.2f64 * 4.0).sqrt()).abs() < 1e-12 && rule.centre[0] == 0.0);
+        let there = linear.encode(&policy).unwrap();
+        assert_eq!(linear.decode(&there), policy);
+        let back = space.encode(&policy).unwrap();
+        assert!(back.iter().zip(middle(&space)).all(|(a, b)| (a - b).abs() < 1e-12));
+        let lowest = space.decode(space.low());
+        assert!((lowest.actions[0].alpha - 0.02).abs() < 1e-12 && lowest.fault().is_none());
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 
 use super::{
-    ActionVariable, DataSettings, EvaluationSettings, Lags, OutlookKind, PolicySettings, Problem, SearchSettings,
-    StartRule, StateVariable, WorldKind, WorldSettings,
+    ActionVariable, DataSettings, Effort, EvaluationSettings, Lags, OptimiserKind, OutlookKind, PolicySettings,
+    Problem, SearchSettings, StartRule, StateVariable, WorldKind, WorldSettings,
 };
 use crate::plant::PlantKind;
 use crate::simd::Mode;
@@ -52,6 +52,9 @@ pub(super) fn general() -> Problem {
             lags: Lags::default(),
         },
         search: SearchSettings {
+            optimiser: OptimiserKind::Auto,
+            effort: Effort::Normal,
+            budget: None,
             particles: 100,
             iterations: 1_000,
             ring: 1,
@@ -113,7 +116,7 @@ pub(super) fn problem(kind: PlantKind) -> Problem {
                 actions: vec![force(30.0)],
                 data: DataSettings { episode_length: 500, ..general.data },
                 policy: PolicySettings { rules: 4, mirrored: true, ..general.policy },
-                search: SearchSettings { particles: 300, iterations: 300, start_states: 60, ..general.search },
+                search: SearchSettings { particles: 300, iterations: 300, start_states: 150, ..general.search },
                 ..general
             }
         }

@@ -9,8 +9,9 @@ use super::memory::{self, History, LONGEST_HISTORY, Lags, SetPoint};
 use super::words::{OrAuto, OrWord};
 use super::written::{WrittenAction, WrittenState};
 use super::{
-    ActionVariable, DataSettings, EvaluationSettings, FORMAT, LogSettings, OutlookKind, PolicySettings, Problem,
-    SearchSettings, StartRule, StateVariable, WorldKind, WorldSettings, WrittenProblem, benchmarks,
+    ActionVariable, Budget, DataSettings, Effort, EvaluationSettings, FORMAT, LogSettings, OptimiserKind, OutlookKind,
+    PolicySettings, Problem, SearchSettings, StartRule, StateVariable, WorldKind, WorldSettings, WrittenProblem,
+    benchmarks,
 };
 use crate::error::{Error, Result};
 use crate::plant::PlantKind;
@@ -45,6 +46,18 @@ pub(super) const KINDS: [(&str, WorldKind); 5] = [
     ("gp", WorldKind::GaussianProcess),
     ("forest", WorldKind::Forest),
 ];
+
+/// The optimisers by name.
+pub(super) const OPTIMISERS: [(&str, OptimiserKind); 4] = [
+    ("auto", OptimiserKind::Auto),
+    ("swarm", OptimiserKind::Swarm),
+    ("shade", OptimiserKind::Shade),
+    ("cma-es", OptimiserKind::CmaEs),
+];
+
+/// The efforts by name.
+pub(super) const EFFORTS: [(&str, Effort); 3] =
+    [("quick", Effort::Quick), ("normal", Effort::Normal), ("thorough", Effort::Thorough)];
 
 /// The outlooks by name.
 pub(super) const OUTLOOKS: [(&str, OutlookKind); 2] = [("spread", OutlookKind::Spread), ("worst", OutlookKind::Worst)];
@@ -158,6 +171,9 @@ impl WrittenProblem {
                 lags,
             },
             search: SearchSettings {
+                optimiser: by_name("optimiser", &OPTIMISERS, self.search.optimiser, defaults.search.optimiser)?,
+                effort: by_name("effort", &EFFORTS, self.search.effort, defaults.search.effort)?,
+                budget: budget(self.search.budget, defaults.search.budget)?,
                 particles: self.search.particles.unwrap_or(defaults.search.particles),
                 iterations: self.search.iterations.unwrap_or(defaults.search.iterations),
                 ring: self.search.ring.unwrap_or(defaults.search.ring),
@@ -178,6 +194,18 @@ impl WrittenProblem {
         };
         problem.check()?;
         Ok(problem)
+    }
+}
+
+/// How long a search may take, unless it is missing or the word "none".
+fn budget(text: Option<String>, default: Option<Budget>) -> Result<Option<Budget>> {
+    match text.as_deref() {
+        None => Ok(default),
+        Some("none") => Ok(None),
+        Some(text) => text
+            .parse()
+            .map(Some)
+            .map_err(|why: String| Error::setting("search.budget", quoted(text), why, Budget::EXAMPLES)),
     }
 }
 

@@ -4,6 +4,7 @@
 //! missing. [`Problem`] is what has been checked: complete, and within its limits. Only the checked one runs.
 
 mod benchmarks;
+mod budget;
 mod check;
 mod expression;
 mod log;
@@ -12,6 +13,7 @@ mod text;
 mod words;
 mod written;
 
+pub use budget::Budget;
 pub use expression::{Expression, ExpressionError, FUNCTIONS, Kind};
 pub use log::{LogSettings, OneOrMany, Row, StartRule};
 pub use memory::{Carried, HISTORIES, History, LONGEST_HISTORY, Lags, Memory, Remembered, SetPoint};
@@ -201,9 +203,39 @@ pub struct PolicySettings {
     pub lags: Lags,
 }
 
-/// The swarm.
+/// What searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptimiserKind {
+    /// A race: many short tries of which few go on.
+    Auto,
+    /// The ring swarm of the paper.
+    Swarm,
+    /// Differential evolution, L-SHADE.
+    Shade,
+    /// Evolution of a covariance matrix.
+    CmaEs,
+}
+
+/// How long a race may take, as far as its problem is hard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// A first look.
+    Quick,
+    /// What usually suffices.
+    Normal,
+    /// Four times as many tries.
+    Thorough,
+}
+
+/// The search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchSettings {
+    /// What searches.
+    pub optimiser: OptimiserKind,
+    /// How many tries a race makes at most.
+    pub effort: Effort,
+    /// How long a race may take; none leaves it to the effort. A time is translated into steps when a search begins.
+    pub budget: Option<Budget>,
     /// N, the number of particles.
     pub particles: usize,
     /// Iterations of the swarm.

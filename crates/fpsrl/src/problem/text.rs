@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::check::{KINDS, MODES, OUTLOOKS, TRAINERS};
+use super::check::{EFFORTS, KINDS, MODES, OPTIMISERS, OUTLOOKS, TRAINERS};
 use super::{Expression, FORMAT, Lags, Problem};
 use crate::world::training::Depth;
 
@@ -135,6 +135,13 @@ impl Problem {
 
         file.section("[search]");
         let search = &self.search;
+        let optimiser = OPTIMISERS.iter().find(|(_, kind)| *kind == search.optimiser).map_or("", |(name, _)| name);
+        let known = "\"auto\" races many tries; \"swarm\" is the paper's; or \"shade\", \"cma-es\"";
+        file.key("optimiser", quoted(optimiser), known);
+        let effort = EFFORTS.iter().find(|(_, effort)| *effort == search.effort).map_or("", |(name, _)| name);
+        file.key("effort", quoted(effort), "of \"auto\": \"quick\", \"normal\" or \"thorough\"");
+        let budget = search.budget.map_or("none".to_owned(), |budget| budget.to_string());
+        file.key("budget", quoted(&budget), "of \"auto\", instead of an effort: \"5m\", \"6000 Msteps\"; or \"none\"");
         file.key("particles", search.particles, "of the swarm");
         file.key("iterations", search.iterations, "of the swarm");
         file.key("ring", search.ring, "neighbours on each side of a particle");
@@ -318,6 +325,10 @@ mod tests {
             problem.policy.rules_tolerance = limit / 2.0;
             problem.policy.periodic = rules % 5 == 0;
             problem.policy.alpha = alpha;
+            problem.search.optimiser = super::OPTIMISERS[rules % 4].1;
+            problem.search.effort = super::EFFORTS[rules % 3].1;
+            problem.search.budget =
+                [None, Some(super::super::Budget::Steps(seed % 1_000_000 + 1)), Some(super::super::Budget::Seconds(limit))][rules % 3];
             problem.search.particles = particles;
             problem.search.iterations = iterations;
             problem.search.inertia = inertia;

@@ -215,6 +215,12 @@ pub struct WrittenPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenSearch {
+    /// "auto", "swarm", "shade" or "cma-es".
+    pub optimiser: Option<String>,
+    /// "quick", "normal" or "thorough".
+    pub effort: Option<String>,
+    /// How long a race may take, such as "5m" or "6000 Msteps", or "none".
+    pub budget: Option<String>,
     /// Particles of the swarm.
     pub particles: Option<usize>,
     /// Iterations of the swarm.

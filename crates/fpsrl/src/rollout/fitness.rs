@@ -68,6 +68,28 @@ impl Outlook {
             }
         }
     }
+
+    /// The same for means from different start states, whose standard errors are known: what chance alone makes of the
+    /// spread is no disagreement of the worlds and is taken off it.
+    ///
+    /// ```
+    /// use fpsrl::rollout::Outlook;
+    /// let outlook = Outlook::MeanLessSpread(1.0);
+    /// assert_eq!(outlook.of_samples(&[-1.0, -3.0], &[0.0, 0.0]), -3.0);
+    /// assert_eq!(outlook.of_samples(&[-1.0, -3.0], &[2.0, 2.0]), -2.0);
+    /// ```
+    pub fn of_samples(&self, means: &[f64], errors: &[f64]) -> f64 {
+        match self {
+            Outlook::MeanLessSpread(spreads) if *spreads > 0.0 && means.len() > 1 => {
+                let count = means.len() as f64;
+                let mean = means.iter().sum::<f64>() / count;
+                let variance = means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+                let chance = errors.iter().map(|error| error * error).sum::<f64>() / count * (count - 1.0) / count;
+                mean - spreads * (variance - chance).max(0.0).sqrt()
+            }
+            _ => self.of(means),
+        }
+    }
 }
 
 /// The result of scoring one policy.
@@ -103,8 +125,9 @@ pub struct Workspace {
     rolling: Vec<Rolling>,
     /// The return of each start state.
     returns: Vec<f64>,
-    /// The mean return in each world.
+    /// The mean return in each world, and its standard error.
     means: Vec<f64>,
+    errors: Vec<f64>,
 }
 
 /// Lanes that roll in one world.
@@ -143,6 +166,9 @@ impl Workspace {
 }
 
 impl<'a> FitnessFunction<'a> {
+    /// Start states that advance together; only of more than that does the order matter.
+    pub const TOGETHER: usize = BLOCK;
+
     /// The fitness from `starts` over `horizon` steps with discount γ.
     pub fn new(world: &'a dyn World, starts: &StartStates, horizon: usize, discount: f64, numerics: Numerics) -> Self {
         Self::of_several(vec![world], Outlook::MeanLessSpread(0.0), starts, horizon, discount, numerics)
@@ -199,6 +225,7 @@ impl<'a> FitnessFunction<'a> {
             rolling: self.worlds.iter().map(rolling).collect(),
             returns: vec![0.0; self.count],
             means: vec![0.0; self.worlds.len()],
+            errors: vec![0.0; self.worlds.len()],
         }
     }
 
@@ -246,12 +273,15 @@ impl<'a> FitnessFunction<'a> {
             }
         }
         // Always added up in the order of the start states, so that the order of rolling does not show.
-        for (world, mean) in workspace.means.iter_mut().enumerate() {
-            let share = self.share(world);
-            let count = share.len() as f64;
-            *mean = workspace.returns[share].iter().sum::<f64>() / count;
+        for world in 0..self.worlds.len() {
+            let returns = &workspace.returns[self.share(world)];
+            let count = returns.len() as f64;
+            let mean = returns.iter().sum::<f64>() / count;
+            let variance = returns.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+            workspace.means[world] = mean;
+            workspace.errors[world] = (variance / count).sqrt();
         }
-        Fitness { value: Some(self.outlook.of(&workspace.means)), model_steps }
+        Fitness { value: Some(self.outlook.of_samples(&workspace.means, &workspace.errors)), model_steps }
     }
 
     /// Whether all that may still come does not exceed what is to be beaten.

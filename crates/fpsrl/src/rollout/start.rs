@@ -15,7 +15,14 @@ pub struct StartStates {
 impl StartStates {
     /// Start states for the search, spread evenly over the problem's start ranges.
     pub fn for_search(problem: &Problem) -> Self {
-        Self::spread(problem, problem.search.start_states, Purpose::SearchStart)
+        Self::of_search(problem, 0, problem.search.start_states)
+    }
+
+    /// Some of the endless sequence of start states that the search sees, each stretch of which is evenly spread.
+    pub fn of_search(problem: &Problem, first: usize, count: usize) -> Self {
+        let mut starts = Self::spread(problem, first + count, Purpose::SearchStart);
+        starts.columns.iter_mut().for_each(|column| drop(column.drain(..first.min(column.len()))));
+        starts
     }
 
     /// Start states for the evaluation: as evenly spread, but others, which the search never sees.

@@ -8,14 +8,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::directory::{CHECKPOINT, CHECKPOINT_ROWS, RunDirectory, WORLD, remove};
 use super::stages::{SEARCH_HEADER, search_row};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::optimiser::Optimiser;
 use crate::problem::{Problem, WrittenProblem};
-use crate::search::{Search, SearchOptions, SearchRecord, SearchState};
+use crate::search::{Evaluator, Search, SearchOptions, SearchRecord, SearchState};
 
 /// One part in so many of the time may go into writing: a checkpoint that took long is followed by a longer pause.
 const SHARE: u32 = 200;
@@ -24,8 +26,8 @@ const SHARE: u32 = 200;
 pub(super) struct Checkpoint {
     /// The problem that is being searched; its file may still be an older one.
     pub(super) problem: Problem,
-    /// Where the search stands.
-    pub(super) state: SearchState,
+    /// Where the search stands, to whoever searches.
+    state: serde_json::Value,
     /// What it has recorded.
     pub(super) history: Vec<SearchRecord>,
     world_sha256: String,
@@ -42,7 +44,7 @@ struct CheckpointFile {
     numerics: String,
     prune: bool,
     rows: usize,
-    state: SearchState,
+    state: serde_json::Value,
 }
 
 impl Checkpoint {
@@ -53,23 +55,13 @@ impl Checkpoint {
             return Ok(None);
         }
         let file: CheckpointFile = files::read_json(&path)?;
-        let broken = |problem: String| Error::Malformed {
-            path: path.clone(),
-            line: None,
-            column: None,
-            problem,
-            hint: format!("start the search anew with `fpsrl search {}`", run.path().display()),
-        };
+        let broken = |problem: String| Self::broken(run, problem);
         let problem = run.with_starts(WrittenProblem::parse(&file.problem, &path)?.check()?)?;
-        if let Some(fault) = file.state.fault(&problem) {
-            return Err(broken(fault));
-        }
         let rows_path = run.file(CHECKPOINT_ROWS);
         let mut reader = csv::Reader::from_path(&rows_path).map_err(|error| broken(error.to_string()))?;
         let history: Vec<SearchRecord> = reader.deserialize().take(file.rows).filter_map(|row| row.ok()).collect();
-        let whole = history.len() == file.rows
-            && file.rows == file.state.swarm.told as usize
-            && history.iter().enumerate().all(|(index, record)| record.iteration == index);
+        let whole =
+            history.len() == file.rows && history.iter().enumerate().all(|(index, record)| record.iteration == index);
         if !whole {
             return Err(broken(format!(
                 "{} does not hold the {} rows that belong to it",
@@ -79,6 +71,22 @@ impl Checkpoint {
         }
         let CheckpointFile { world_sha256, numerics, prune, state, .. } = file;
         Ok(Some(Self { problem, state, history, world_sha256, numerics, prune }))
+    }
+
+    /// The search as it stood, if the state can be one of its problem.
+    pub(super) fn state<S: DeserializeOwned>(&self, run: &RunDirectory) -> Result<SearchState<S>> {
+        SearchState::deserialize(&self.state).map_err(|error| Self::broken(run, error.to_string()))
+    }
+
+    /// The checkpoint cannot be gone on from.
+    pub(super) fn broken(run: &RunDirectory, problem: String) -> Error {
+        Error::Malformed {
+            path: run.file(CHECKPOINT),
+            line: None,
+            column: None,
+            problem,
+            hint: format!("start the search anew with `fpsrl search {}`", run.path().display()),
+        }
     }
 
     /// The options that the search began with, if this machine and the files still allow them.
@@ -158,7 +166,7 @@ impl<'a> CheckpointWriter<'a> {
     }
 
     /// Writes a checkpoint if the last one is old enough.
-    pub(super) fn save_if_due(&mut self, search: &Search<'_>) -> Result<()> {
+    pub(super) fn save_if_due<O: Optimiser, E: Evaluator>(&mut self, search: &Search<'_, O, E>) -> Result<()> {
         if Instant::now() < self.due {
             return Ok(());
         }
@@ -172,7 +180,7 @@ impl<'a> CheckpointWriter<'a> {
     }
 
     /// Writes a checkpoint now.
-    pub(super) fn save(&mut self, search: &Search<'_>) -> Result<()> {
+    pub(super) fn save<O: Optimiser, E: Evaluator>(&mut self, search: &Search<'_, O, E>) -> Result<()> {
         let history = search.history();
         if history.is_empty() {
             return Ok(());
@@ -191,6 +199,8 @@ impl<'a> CheckpointWriter<'a> {
                 self.written = history.len();
             }
         }
+        let state =
+            serde_json::to_value(search.state()).map_err(|_| Error::Internal("a search could not be written down"))?;
         files::write_json(
             &self.run.file(CHECKPOINT),
             &CheckpointFile {
@@ -199,7 +209,7 @@ impl<'a> CheckpointWriter<'a> {
                 numerics: self.options.numerics.to_string(),
                 prune: self.options.prune,
                 rows: history.len(),
-                state: search.state(),
+                state,
             },
         )
     }

@@ -16,11 +16,14 @@ use super::worlds::RunWorlds;
 use crate::data::{self, Transitions, csv};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::policy::{FuzzyKernel, FuzzyPolicy, RuleSpace};
-use crate::problem::Problem;
+use crate::optimiser::{CmaEs, RingSwarm, Shade};
+use crate::policy::{FuzzyKernel, FuzzyPolicy};
+use crate::problem::{OptimiserKind, Problem};
 use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
-use crate::search::{self, Ending, Search, SearchOptions, SearchRecord};
+use crate::search::methods::{self, Method};
+use crate::search::race::Race;
+use crate::search::{self, Ending, Search, SearchOptions, SearchRecord, SearchState, Threads};
 use crate::world::model::WorldModel;
 use crate::world::quality::Verdict;
 use crate::world::support::Support;
@@ -242,6 +245,21 @@ impl RunDirectory {
         from: Option<Checkpoint>,
         progress: &dyn Progress,
     ) -> Result<Found> {
+        match problem.search.optimiser {
+            OptimiserKind::Auto => self.conduct_with::<Race>(problem, options, from, progress),
+            OptimiserKind::Swarm => self.conduct_with::<RingSwarm>(problem, options, from, progress),
+            OptimiserKind::Shade => self.conduct_with::<Shade>(problem, options, from, progress),
+            OptimiserKind::CmaEs => self.conduct_with::<CmaEs>(problem, options, from, progress),
+        }
+    }
+
+    fn conduct_with<M: Method>(
+        &self,
+        problem: &Problem,
+        options: SearchOptions,
+        from: Option<Checkpoint>,
+        progress: &dyn Progress,
+    ) -> Result<Found> {
         let began = Instant::now();
         let transitions = self.transitions(problem)?;
         problem.check_start_states(transitions.len())?;
@@ -249,18 +267,24 @@ impl RunDirectory {
         let worlds = source.on_lanes(problem, problem.search.caution)?;
         let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
         let earlier_seconds = from.as_ref().and_then(|from| from.history.last()).map_or(0.0, |last| last.seconds);
-        let space = RuleSpace::new(problem, &transitions);
+        let space = methods::space(problem, &transitions);
+        let members = worlds.len();
+        let threads = Threads::new(problem, &space, worlds, options);
+        let limits = M::limits(problem);
         let (mut search, mut writer) = match from {
             None => {
-                let mut search = Search::in_worlds(problem, &space, worlds, options);
+                let mut method = M::begin(problem, &space, members);
                 if let Some(position) = self.start(problem, &space)? {
-                    search.begin_at(position);
+                    method.begin_at(&position);
                 }
-                (search, CheckpointWriter::begin(self, problem, options)?)
+                (Search::new(&space, method, threads, limits), CheckpointWriter::begin(self, problem, options)?)
             }
             Some(checkpoint) => {
                 let writer = CheckpointWriter::go_on(self, problem, options, &checkpoint)?;
-                (Search::restore(problem, &space, worlds, options, checkpoint.state, checkpoint.history), writer)
+                let SearchState { optimiser, improved } = checkpoint.state(self)?;
+                let method = M::restore(problem, &space, members, optimiser)
+                    .ok_or_else(|| Checkpoint::broken(self, "its state belongs to another problem".into()))?;
+                (Search::new(&space, method, threads, limits).going_on(improved, checkpoint.history), writer)
             }
         };
         let ending = search.run(progress, |search| {
@@ -426,10 +450,10 @@ fn prepare_history(path: &Path, history: &[SearchRecord]) -> Result<files::Prepa
 }
 
 /// The columns of `search.csv`.
-pub(super) const SEARCH_HEADER: &str = "iteration,best,mean,model_steps,seconds";
+pub(super) const SEARCH_HEADER: &str = "iteration,best,mean,model_steps,seconds,stage";
 
 /// A row of `search.csv`; its numbers read back to the same bits, except for the clock's.
 pub(super) fn search_row(record: &SearchRecord) -> String {
-    let SearchRecord { iteration, best, mean, model_steps, seconds } = record;
-    format!("{iteration},{best:?},{mean:?},{model_steps},{seconds:.6}")
+    let SearchRecord { iteration, best, mean, model_steps, seconds, stage } = record;
+    format!("{iteration},{best:?},{mean:?},{model_steps},{seconds:.6},{stage}")
 }

@@ -620,6 +620,9 @@ mod tests {
                 lags: Lags::default(),
             },
             search: SearchSettings {
+                optimiser: crate::problem::OptimiserKind::Auto,
+                effort: crate::problem::Effort::Normal,
+                budget: None,
                 particles: 2,
                 iterations: 1,
                 ring: 1,

@@ -4,7 +4,7 @@
 //! fraction of each dimension's range, positions are clamped to the bounds, and a personal best is replaced only by a
 //! strictly better position. Velocities start at zero: the paper leaves them open.
 
-use super::Optimiser;
+use super::{Optimiser, are_whole};
 use crate::random::{Purpose, Stream};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub struct RingSettings {
 /// A swarm of particles in a ring.
 ///
 /// ```
-/// use fpsrl::swarm::{Optimiser, RingSettings, RingSwarm};
+/// use fpsrl::optimiser::{Optimiser, RingSettings, RingSwarm};
 /// let settings = RingSettings {
 ///     particles: 20, ring: 1, inertia: 0.72981, cognitive: 1.49618, social: 1.49618, velocity_limit: 0.1,
 /// };
@@ -69,6 +69,18 @@ pub struct RingState {
     pub best_fitness: Vec<f64>,
 }
 
+impl RingState {
+    /// Whether it can belong to these settings.
+    pub fn fits(&self, settings: &RingSettings, dimensions: usize) -> bool {
+        let whole = |rows: &[Vec<f64>]| are_whole(rows, settings.particles, dimensions);
+        whole(&self.positions)
+            && whole(&self.velocities)
+            && whole(&self.best_positions)
+            && self.best_fitness.len() == settings.particles
+            && self.best_fitness.iter().all(|value| !value.is_nan())
+    }
+}
+
 impl RingSwarm {
     /// A swarm at random positions between the bounds.
     pub fn new(settings: RingSettings, low: &[f64], high: &[f64], seed: u64) -> Self {
@@ -95,15 +107,16 @@ impl RingSwarm {
         Self::restore(settings, low, high, seed, state)
     }
 
+    /// Puts a particle of a swarm that has not been told yet at a given position.
+    pub fn begin_at(&mut self, position: &[f64]) {
+        self.state.positions[0].copy_from_slice(position);
+        self.state.best_positions[0].copy_from_slice(position);
+    }
+
     /// A swarm that goes on from a saved state.
     pub fn restore(settings: RingSettings, low: &[f64], high: &[f64], seed: u64, state: RingState) -> Self {
         let stream = Stream::new(seed, Purpose::SwarmMove);
         Self { settings, low: low.to_vec(), high: high.to_vec(), stream, state, pending: false }
-    }
-
-    /// What a checkpoint holds.
-    pub fn state(&self) -> &RingState {
-        &self.state
     }
 
     /// The particle with the best personal best among a particle and its neighbours: of equals, the particle itself,
@@ -144,6 +157,8 @@ impl RingSwarm {
 }
 
 impl Optimiser for RingSwarm {
+    type State = RingState;
+
     fn ask(&mut self) -> &[Vec<f64>] {
         // The first positions are evaluated where they lie.
         if self.state.told > 0 && !self.pending {
@@ -174,6 +189,14 @@ impl Optimiser for RingSwarm {
         let best = (1..fitness.len())
             .fold(0, |best, particle| if fitness[particle] > fitness[best] { particle } else { best });
         (&self.state.best_positions[best], fitness[best])
+    }
+
+    fn candidates(&self) -> Vec<(&[f64], f64)> {
+        self.state.best_positions.iter().map(Vec::as_slice).zip(self.state.best_fitness.iter().copied()).collect()
+    }
+
+    fn state(&self) -> &RingState {
+        &self.state
     }
 }
 

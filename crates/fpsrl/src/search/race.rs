@@ -1,0 +1,676 @@
+//! The race: many short tries of which few go on. What `auto` searches with.
+//!
+//! The fitness of rules has many basins, each a narrow, curved valley, and which of them a try falls into decides how far
+//! it comes. So the work goes into many tries: each explores by differential evolution on few start states of one member
+//! of the ensemble; the better half goes a little way down its valley by CMA-ES; the best few of all go on, on more start
+//! states and all members; the last one to the end. Tries meet on start states that none of them was searched on: there
+//! it is decided who goes on. When tries that know nothing of each other come to the same, no more are begun; so an easy
+//! problem costs little. `docs/decisions/search.md` has what was measured.
+//!
+//! The race is itself an optimiser: all tries under way are asked together, so that all cores have work throughout, and
+//! its state is theirs. How long it takes is counted in evaluations, so that neither the clock nor pruning changes what it
+//! finds.
+
+use serde::{Deserialize, Serialize};
+
+use crate::optimiser::{CmaEs, CmaSettings, CmaState, Optimiser, Scope, Shade, ShadeSettings, ShadeState};
+use crate::policy::RuleSpace;
+use crate::problem::{Budget, Effort, Problem};
+use crate::random::{Purpose, Stream};
+
+/// Tries of a race at most, whatever the budget.
+const MOST_TRIES: usize = 10_000;
+
+/// Tries that begin together.
+const WAVE: usize = 6;
+
+/// Start states of the exploration and of the first way down a valley: both fill the lanes of one member.
+const EXPLORED: usize = 16;
+const SPRINTED: usize = 32;
+
+/// Start states of the second way down, for each member.
+const CLIMBED: usize = 24;
+
+/// Evaluations for each parameter: of an exploration, of the first way down, of the second and of the last.
+const EXPLORATION: usize = 500;
+const SPRINT: usize = 100;
+const CLIMB: usize = 150;
+const FINISH: usize = 250;
+
+/// Generations without a gain after which an exploration ends.
+const STALLED: u32 = 40;
+
+/// The first steps of CMA-ES, as shares of the ranges.
+const SPRINT_STEP: f64 = 0.05;
+const CLIMB_STEP: f64 = 0.03;
+const FINISH_STEP: f64 = 0.02;
+
+/// Start states that tries meet on, and how far along the sequence of start states they lie: nothing is searched there.
+const MEETING: usize = 200;
+const MEETING_PLACE: usize = 100_000;
+const LAST_MEETING: usize = 400;
+const LAST_MEETING_PLACE: usize = 200_000;
+
+/// Tries agree if the best three of them lie within this share of the way from a random policy to the best.
+const AGREEMENT: f64 = 0.01;
+const AGREEING: usize = 3;
+
+/// The search return may exceed that from other start states by this share of the way; beyond it, more start states are
+/// searched on, at most so often.
+const GAP: f64 = 0.03;
+const MOST_DOUBLINGS: u32 = 2;
+
+/// A polish ends when it gains less than this share of the way over the generations that a covariance takes.
+const NO_GAIN: f64 = 2e-4;
+
+/// How a race is run: all of it follows from the problem.
+#[derive(Clone, Debug, PartialEq)]
+struct Plan {
+    /// Tries at most.
+    tries: usize,
+    /// Tries that go the second way down, and the last.
+    climbers: usize,
+    finishers: usize,
+    members: usize,
+    /// Start states of the last way down.
+    starts: usize,
+    horizon: usize,
+    dimensions: usize,
+    seed: u64,
+    /// The share of the usual evaluations that each phase makes: below 1 where a budget is too small for a single try.
+    pace: f64,
+}
+
+impl Plan {
+    fn new(problem: &Problem, space: &RuleSpace, members: usize) -> Self {
+        let mut plan = Self {
+            tries: match problem.search.effort {
+                Effort::Quick => WAVE,
+                Effort::Normal => 6 * WAVE,
+                Effort::Thorough => 24 * WAVE,
+            },
+            climbers: 0,
+            finishers: 0,
+            members: members.max(1),
+            starts: problem.search.start_states,
+            horizon: problem.horizon,
+            dimensions: space.low().len(),
+            seed: problem.seed,
+            pace: 1.0,
+        };
+        // A time has been translated by whoever knows the machine.
+        if let Some(Budget::Steps(budget)) = problem.search.budget {
+            // As many tries as the budget has room for, besides one way to the end.
+            let fits = |tries: &usize| plan.with_tries(*tries).steps() <= budget;
+            let tries = (1..=MOST_TRIES).take_while(fits).last().unwrap_or(1);
+            plan.pace = (budget as f64 / plan.with_tries(1).steps() as f64).min(1.0);
+            plan.tries = tries;
+        }
+        plan.with_tries(plan.tries)
+    }
+
+    fn with_tries(&self, tries: usize) -> Self {
+        Self { tries, climbers: tries.div_ceil(6).min(tries), finishers: tries.div_ceil(18).min(tries), ..self.clone() }
+    }
+
+    /// Evaluations of a phase that usually makes so many for each parameter.
+    fn evaluations(&self, each: usize) -> usize {
+        ((each * self.dimensions) as f64 * self.pace).ceil() as usize
+    }
+
+    /// Steps that the whole race takes at most, if nothing is pruned and start states are not doubled.
+    fn steps(&self) -> u64 {
+        let evaluation = |starts: usize| (starts * self.horizon) as u64;
+        let part =
+            |tries: usize, each: usize, starts: usize| (tries * self.evaluations(each)) as u64 * evaluation(starts);
+        part(self.tries, EXPLORATION, EXPLORED)
+            + part(self.tries.div_ceil(2), SPRINT, SPRINTED)
+            + part(self.climbers, CLIMB, CLIMBED * self.members)
+            + part(self.finishers, FINISH, self.starts)
+    }
+}
+
+/// Where a race stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Phase {
+    /// A wave of tries looks for basins.
+    Explore,
+    /// The better half of the wave goes a little way down.
+    Sprint,
+    /// The tries so far meet.
+    Meet,
+    /// The best of all go on.
+    Climb,
+    /// They meet again.
+    MeetAgain,
+    /// The last ones go to the end.
+    Finish,
+    /// All meet for the last time.
+    MeetLast,
+    /// The winner is scored on the start states that it was searched on, to know the gap.
+    Settle,
+    /// It is over.
+    Over,
+}
+
+/// A try.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Try {
+    /// Its own seed.
+    seed: u64,
+    /// The member that it explores.
+    member: usize,
+    /// What it searches with; none while it waits.
+    engine: Option<EngineState>,
+    /// Whether it explores or has explored, or came with rules of its own.
+    begun: bool,
+    /// The best position so far.
+    position: Vec<f64>,
+    /// Its fitness where it was searched; null before it was, or if it is not a finite number.
+    fitness: Option<f64>,
+    /// The best position where tries met; empty before it was there.
+    met: Vec<f64>,
+    /// Its fitness there.
+    score: Option<f64>,
+}
+
+/// What a try searches with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum EngineState {
+    Shade(ShadeState),
+    CmaEs(CmaState),
+}
+
+/// All that moves in a race.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RaceState {
+    phase: Phase,
+    /// The tries that have begun; rules to begin with are a try of their own, which explores nothing.
+    tries: Vec<Try>,
+    /// Those that are at work or meet.
+    active: Vec<usize>,
+    /// What a random policy earns: the median of all first positions.
+    random: Vec<f64>,
+    /// How often the start states of the last way down have been doubled.
+    doublings: u32,
+    /// Steps that have been asked for, if nothing is pruned.
+    asked_steps: u64,
+    /// How far the best try's search return lies above that from other start states, at the end.
+    gap: Option<f64>,
+}
+
+enum Engine {
+    Shade(Shade),
+    CmaEs(CmaEs),
+}
+
+/// A race of tries.
+pub struct Race {
+    plan: Plan,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    state: RaceState,
+    /// What the active tries search with, in their order; none where they only meet.
+    engines: Vec<Option<Engine>>,
+    /// What was asked for: positions, what they have to beat, and whose they are.
+    asked: Vec<Vec<f64>>,
+    to_beat: Vec<f64>,
+    owners: Vec<usize>,
+}
+
+impl Race {
+    /// A race at its beginning.
+    pub fn new(problem: &Problem, space: &RuleSpace, members: usize) -> Self {
+        let mut race = Self {
+            plan: Plan::new(problem, space, members),
+            low: space.low().to_vec(),
+            high: space.high().to_vec(),
+            state: RaceState {
+                phase: Phase::Explore,
+                tries: Vec::new(),
+                active: Vec::new(),
+                random: Vec::new(),
+                doublings: 0,
+                asked_steps: 0,
+                gap: None,
+            },
+            engines: Vec::new(),
+            asked: Vec::new(),
+            to_beat: Vec::new(),
+            owners: Vec::new(),
+        };
+        race.begin_wave();
+        race
+    }
+
+    /// Gives a race that has not been asked yet rules to begin with: a try that explores nothing.
+    pub fn begin_at(&mut self, position: &[f64]) {
+        let index = self.state.tries.len();
+        let mut own = self.blank_try(index);
+        own.position = position.to_vec();
+        own.begun = true;
+        self.state.tries.push(own);
+    }
+
+    /// A race that goes on from a saved state; none if the state is not one of this problem.
+    pub fn restore(problem: &Problem, space: &RuleSpace, members: usize, state: RaceState) -> Option<Self> {
+        let mut race = Self::new(problem, space, members);
+        let n = race.plan.dimensions;
+        let finite = |position: &[f64]| position.len() == n && position.iter().all(|value| value.is_finite());
+        let whole = !state.tries.is_empty()
+            && state.tries.iter().all(|own| finite(&own.position) && (own.met.is_empty() || finite(&own.met)))
+            && state.active.iter().all(|index| *index < state.tries.len());
+        if !whole {
+            return None;
+        }
+        race.state = state;
+        let mut engines = Vec::new();
+        for index in race.state.active.clone() {
+            engines.push(match race.state.tries[index].engine.clone() {
+                None => None,
+                Some(engine) => Some(race.engine_from(index, engine)?),
+            });
+        }
+        race.engines = engines;
+        Some(race)
+    }
+
+    /// How far the search return of the best try lies above that from other start states; none before the end.
+    pub fn gap(&self) -> Option<f64> {
+        self.state.gap
+    }
+
+    /// Start states that the last way down was searched on.
+    pub fn start_states(&self) -> usize {
+        self.plan.starts << self.state.doublings
+    }
+
+    /// Tries that were begun.
+    pub fn tries(&self) -> usize {
+        self.state.tries.len()
+    }
+
+    fn blank_try(&self, index: usize) -> Try {
+        let words = Stream::new(self.plan.seed, Purpose::Race).words(index as u32, 0, 0);
+        let middle = self.low.iter().zip(&self.high).map(|(low, high)| 0.5 * (low + high)).collect();
+        Try {
+            seed: u64::from(words[0]) << 32 | u64::from(words[1]),
+            member: index % self.plan.members,
+            engine: None,
+            begun: false,
+            position: middle,
+            fitness: None,
+            met: Vec::new(),
+            score: None,
+        }
+    }
+
+    fn begin_wave(&mut self) {
+        let first = self.state.tries.len();
+        let explored = self.explorers();
+        let count = WAVE.min(self.plan.tries - explored);
+        for index in first..first + count {
+            let own = self.blank_try(index);
+            self.state.tries.push(Try { begun: true, ..own });
+        }
+        self.set_out(Phase::Explore, (first..first + count).collect());
+    }
+
+    /// Tries that explore or have explored.
+    fn explorers(&self) -> usize {
+        self.state.tries.iter().filter(|own| own.begun).count()
+    }
+
+    /// Lets these tries begin a phase.
+    fn set_out(&mut self, phase: Phase, active: Vec<usize>) {
+        self.state.phase = phase;
+        self.engines = active.iter().map(|&index| self.engine_of(phase, index)).collect();
+        self.state.tries.iter_mut().for_each(|own| own.engine = None);
+        self.state.active = active;
+        self.save_engines();
+    }
+
+    fn shade_settings(&self) -> ShadeSettings {
+        // A small budget is better spent on a few generations than on many first positions.
+        let population = (4 * self.plan.dimensions).min(self.plan.evaluations(EXPLORATION) / 8).max(8);
+        let evaluations = self.plan.evaluations(EXPLORATION);
+        ShadeSettings { population, fewest: (population / 4).max(4), evaluations, patience: Some(STALLED) }
+    }
+
+    fn cma_settings(&self, phase: Phase) -> CmaSettings {
+        let (first_step, each) = match phase {
+            Phase::Sprint => (SPRINT_STEP, SPRINT),
+            Phase::Climb => (CLIMB_STEP, CLIMB),
+            _ => (FINISH_STEP, FINISH),
+        };
+        let n = self.plan.dimensions;
+        CmaSettings {
+            population: 8 + 4 * (n as f64).ln().ceil() as usize,
+            first_step,
+            tolerance: NO_GAIN * self.way(),
+            restarts: false,
+            evaluations: self.plan.evaluations(each),
+        }
+    }
+
+    fn engine_of(&self, phase: Phase, index: usize) -> Option<Engine> {
+        let own = &self.state.tries[index];
+        let (low, high) = (&self.low, &self.high);
+        match phase {
+            Phase::Explore => Some(Engine::Shade(Shade::new(self.shade_settings(), low, high, own.seed))),
+            Phase::Sprint | Phase::Climb | Phase::Finish => {
+                // Each way down draws numbers of its own.
+                let seed = own.seed.wrapping_add(1 + phase as u64 + 16 * u64::from(self.state.doublings));
+                Some(Engine::CmaEs(CmaEs::at(self.cma_settings(phase), low, high, seed, &own.position)))
+            }
+            _ => None,
+        }
+    }
+
+    fn engine_from(&self, index: usize, state: EngineState) -> Option<Engine> {
+        let own = &self.state.tries[index];
+        let (low, high, n) = (&self.low, &self.high, self.plan.dimensions);
+        match (state, self.state.phase) {
+            (EngineState::Shade(state), Phase::Explore) => {
+                let settings = self.shade_settings();
+                state.fits(&settings, n).then(|| Engine::Shade(Shade::restore(settings, low, high, own.seed, state)))
+            }
+            (EngineState::CmaEs(state), phase @ (Phase::Sprint | Phase::Climb | Phase::Finish)) => {
+                let settings = self.cma_settings(phase);
+                let seed = own.seed.wrapping_add(1 + phase as u64 + 16 * u64::from(self.state.doublings));
+                state.fits(&settings, n).then(|| Engine::CmaEs(CmaEs::restore(settings, low, high, seed, state)))
+            }
+            _ => None,
+        }
+    }
+
+    /// From what a random policy earns to the best that is known: what gains and gaps are measured by.
+    fn way(&self) -> f64 {
+        let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::NEG_INFINITY, f64::max);
+        let scored = largest(&mut self.state.tries.iter().filter_map(|own| own.score));
+        let found = largest(&mut self.state.tries.iter().filter_map(|own| own.fitness));
+        let best = if scored.is_finite() { scored } else { found };
+        let mut random: Vec<f64> = self.state.random.clone();
+        random.sort_by(f64::total_cmp);
+        let median = random.get(random.len() / 2).copied().unwrap_or(best);
+        let way = best - median;
+        if way.is_finite() && way > 0.0 { way } else { best.abs().min(1.0) }
+    }
+
+    fn scope_of(&self, index: usize) -> Scope {
+        let own = &self.state.tries[index];
+        let all = |first: usize, starts: usize| Scope::Part { first, starts, member: None };
+        match self.state.phase {
+            Phase::Explore => Scope::Part { first: 0, starts: EXPLORED, member: Some(own.member) },
+            Phase::Sprint => Scope::Part { first: 0, starts: SPRINTED, member: Some(own.member) },
+            Phase::Climb => all(0, CLIMBED * self.plan.members),
+            Phase::Finish if self.state.doublings == 0 => Scope::Whole,
+            Phase::Finish => all(0, self.start_states()),
+            Phase::Meet | Phase::MeetAgain => all(MEETING_PLACE, MEETING),
+            Phase::MeetLast => all(LAST_MEETING_PLACE, LAST_MEETING),
+            Phase::Settle | Phase::Over if self.state.doublings == 0 => Scope::Whole,
+            Phase::Settle | Phase::Over => all(0, self.start_states()),
+        }
+    }
+
+    fn starts_of(&self, index: usize) -> usize {
+        match self.scope_of(index) {
+            Scope::Whole => self.plan.starts,
+            Scope::Part { starts, .. } => starts,
+        }
+    }
+
+    /// The best tries by where they met, or by what they found where they did not.
+    fn best_tries(&self, among: impl Iterator<Item = usize>, most: usize) -> Vec<usize> {
+        let value = |index: &usize| {
+            let own = &self.state.tries[*index];
+            own.score.or(own.fitness).unwrap_or(f64::NEG_INFINITY)
+        };
+        let mut order: Vec<usize> = among.collect();
+        order.sort_by(|a, b| value(b).total_cmp(&value(a)));
+        order.truncate(most);
+        order
+    }
+
+    /// Whether tries that know nothing of each other have come to the same.
+    fn agree(&self) -> bool {
+        let met = (0..self.state.tries.len()).filter(|&index| !self.state.tries[index].met.is_empty());
+        let all = self.best_tries(met, AGREEING);
+        let scores: Vec<f64> = all.iter().filter_map(|&index| self.state.tries[index].score).collect();
+        scores.len() == AGREEING && scores[0] - scores[AGREEING - 1] <= AGREEMENT * self.way()
+    }
+
+    /// What comes after a phase.
+    fn go_on(&mut self) {
+        let all = 0..self.state.tries.len();
+        match self.state.phase {
+            Phase::Explore => {
+                let half = self.state.active.len().div_ceil(2);
+                let mut better = self.best_tries(self.state.active.clone().into_iter(), half);
+                // Rules that somebody brought go straight down their valley.
+                let brought = |own: &Try| own.fitness.is_none() && own.met.is_empty();
+                let brought: Vec<usize> = all.filter(|&index| brought(&self.state.tries[index])).collect();
+                better.extend(brought.into_iter().filter(|index| !self.state.active.contains(index)));
+                self.set_out(Phase::Sprint, better);
+            }
+            Phase::Sprint => {
+                let active = self.state.active.clone();
+                self.set_out(Phase::Meet, active);
+            }
+            Phase::Meet if self.explorers() < self.plan.tries && !self.agree() => self.begin_wave(),
+            Phase::Meet => {
+                let met = all.filter(|&index| !self.state.tries[index].met.is_empty());
+                let climbers = self.plan.climbers.min(self.explorers().div_ceil(6));
+                let best = self.best_tries(met, climbers.max(1));
+                self.set_out(Phase::Climb, best);
+            }
+            Phase::Climb => {
+                let active = self.state.active.clone();
+                self.set_out(Phase::MeetAgain, active);
+            }
+            Phase::MeetAgain => {
+                let finishers = self.plan.finishers.min(self.explorers().div_ceil(18)).max(1);
+                let met = all.filter(|&index| !self.state.tries[index].met.is_empty());
+                let best = self.best_tries(met, finishers);
+                self.set_out(Phase::Finish, best);
+            }
+            Phase::Finish => {
+                let met = all.filter(|&index| !self.state.tries[index].met.is_empty()).collect();
+                self.set_out(Phase::MeetLast, met);
+            }
+            Phase::MeetLast => {
+                let winner = self.winner();
+                self.set_out(Phase::Settle, vec![winner]);
+            }
+            Phase::Settle => {
+                let winner = self.winner();
+                let own = &self.state.tries[winner];
+                self.state.gap = own.fitness.zip(own.score).map(|(search, other)| search - other);
+                let large = self.state.gap.is_some_and(|gap| gap > GAP * self.way());
+                if large && self.state.doublings < MOST_DOUBLINGS {
+                    self.state.doublings += 1;
+                    self.set_out(Phase::Finish, vec![winner]);
+                } else {
+                    self.set_out(Phase::Over, Vec::new());
+                }
+            }
+            Phase::Over => {}
+        }
+    }
+
+    /// Puts what engines have come to into the state.
+    fn save_engines(&mut self) {
+        for (engine, &index) in self.engines.iter().zip(&self.state.active) {
+            self.state.tries[index].engine = engine.as_ref().map(|engine| match engine {
+                Engine::Shade(shade) => EngineState::Shade(shade.state().clone()),
+                Engine::CmaEs(cma) => EngineState::CmaEs(cma.state().clone()),
+            });
+        }
+    }
+
+    fn meets(&self) -> bool {
+        matches!(self.state.phase, Phase::Meet | Phase::MeetAgain | Phase::MeetLast)
+    }
+
+    /// The best try so far.
+    fn winner(&self) -> usize {
+        let met = (0..self.state.tries.len()).filter(|&index| !self.state.tries[index].met.is_empty());
+        let best = self.best_tries(met, 1).first().copied();
+        best.or_else(|| self.best_tries(0..self.state.tries.len(), 1).first().copied()).unwrap_or(0)
+    }
+
+    /// The positions that a try brings to a meeting: where it is now, and the best one that it brought before.
+    fn brought(own: &Try) -> Vec<&Vec<f64>> {
+        let mut positions = vec![&own.position];
+        if !own.met.is_empty() && own.met != own.position {
+            positions.push(&own.met);
+        }
+        positions
+    }
+
+    /// A try has met the others at these positions.
+    fn score(own: &mut Try, fitness: &[f64]) {
+        let positions: Vec<Vec<f64>> = Self::brought(own).into_iter().cloned().collect();
+        let best = (1..fitness.len()).fold(0, |best, at| if fitness[at] > fitness[best] { at } else { best });
+        if best > 0 {
+            // What was found later does worse where it was not searched.
+            own.fitness = None;
+        }
+        own.score = Some(fitness[best]).filter(|value| value.is_finite());
+        own.met.clone_from(&positions[best]);
+        own.position.clone_from(&positions[best]);
+    }
+}
+
+impl Optimiser for Race {
+    type State = RaceState;
+
+    fn ask(&mut self) -> &[Vec<f64>] {
+        if !self.asked.is_empty() {
+            return &self.asked;
+        }
+        let meets = self.meets();
+        self.to_beat.clear();
+        self.owners.clear();
+        for (at, &index) in self.state.active.iter().enumerate() {
+            let own = &self.state.tries[index];
+            let positions: Vec<Vec<f64>> = match &mut self.engines[at] {
+                Some(Engine::Shade(shade)) if !shade.is_finished() => shade.ask().to_vec(),
+                Some(Engine::CmaEs(cma)) if !cma.is_finished() => cma.ask().to_vec(),
+                Some(_) => Vec::new(),
+                None if meets => Self::brought(own).into_iter().cloned().collect(),
+                None => vec![own.position.clone()],
+            };
+            match &self.engines[at] {
+                Some(Engine::Shade(shade)) if !positions.is_empty() => self.to_beat.extend(shade.to_beat()),
+                Some(Engine::CmaEs(cma)) if !positions.is_empty() => self.to_beat.extend(cma.to_beat()),
+                _ => self.to_beat.extend(positions.iter().map(|_| f64::NEG_INFINITY)),
+            }
+            self.owners.extend(positions.iter().map(|_| at));
+            self.asked.extend(positions);
+        }
+        &self.asked
+    }
+
+    fn to_beat(&self) -> &[f64] {
+        &self.to_beat
+    }
+
+    fn scope(&self, position: usize) -> Scope {
+        self.scope_of(self.state.active[self.owners[position]])
+    }
+
+    fn tell(&mut self, fitness: &[f64]) {
+        let meets = self.meets();
+        let mut from = 0;
+        for (at, index) in self.state.active.clone().into_iter().enumerate() {
+            let count = self.owners.iter().filter(|&&owner| owner == at).count();
+            let told = &fitness[from..from + count];
+            from += count;
+            if told.is_empty() {
+                continue;
+            }
+            self.state.asked_steps += (count * self.starts_of(index) * self.plan.horizon) as u64;
+            let own = &mut self.state.tries[index];
+            match &mut self.engines[at] {
+                None if meets => Self::score(own, told),
+                None => own.fitness = Some(told[0]).filter(|value| value.is_finite()),
+                Some(Engine::Shade(shade)) => {
+                    if shade.state().told == 0 {
+                        let mut first: Vec<f64> = told.iter().copied().filter(|value| value.is_finite()).collect();
+                        first.sort_by(f64::total_cmp);
+                        self.state.random.extend(first.get(first.len() / 2));
+                    }
+                    shade.tell(told);
+                    let (position, value) = shade.best();
+                    own.position.copy_from_slice(position);
+                    own.fitness = Some(value).filter(|value| value.is_finite());
+                }
+                Some(Engine::CmaEs(cma)) => {
+                    cma.tell(told);
+                    let (position, value) = cma.best();
+                    own.position.copy_from_slice(position);
+                    own.fitness = Some(value).filter(|value| value.is_finite());
+                }
+            }
+        }
+        self.asked.clear();
+        let at_work = self.engines.iter().flatten().any(|engine| match engine {
+            Engine::Shade(shade) => !shade.is_finished(),
+            Engine::CmaEs(cma) => !cma.is_finished(),
+        });
+        if at_work {
+            self.save_engines();
+        } else {
+            self.go_on();
+        }
+    }
+
+    fn best(&self) -> (&[f64], f64) {
+        let own = match self.state.phase {
+            // Where tries search, the one that is furthest.
+            Phase::Explore | Phase::Sprint | Phase::Climb | Phase::Finish => {
+                let value = |index: &usize| self.state.tries[*index].fitness.unwrap_or(f64::NEG_INFINITY);
+                let best = self.state.active.iter().max_by(|a, b| value(a).total_cmp(&value(b)));
+                &self.state.tries[best.copied().unwrap_or(0)]
+            }
+            _ => &self.state.tries[self.winner()],
+        };
+        (&own.position, own.fitness.or(own.score).unwrap_or(f64::NEG_INFINITY))
+    }
+
+    fn candidates(&self) -> Vec<(&[f64], f64)> {
+        let value = |own: &Try| own.score.or(own.fitness).unwrap_or(f64::NEG_INFINITY);
+        self.state.tries.iter().map(|own| (own.position.as_slice(), value(own))).collect()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.state.phase == Phase::Over
+    }
+
+    fn share_done(&self) -> Option<f64> {
+        // Doubled start states are not in the plan.
+        Some((self.state.asked_steps as f64 / self.plan.steps() as f64).min(1.0))
+    }
+
+    fn stage(&self) -> (u32, String) {
+        let (tries, active) = (self.state.tries.len(), self.state.active.len());
+        let words = match self.state.phase {
+            Phase::Explore => {
+                format!(", exploring: tries {} to {tries} of at most {}", tries + 1 - active, self.plan.tries)
+            }
+            Phase::Sprint => format!(", the first way down of {active} tries"),
+            Phase::Climb => format!(", the best {active} of {tries} tries go on"),
+            Phase::Finish => format!(", the last way of {active} on {} start states", self.start_states()),
+            Phase::Meet | Phase::MeetAgain | Phase::MeetLast | Phase::Settle => ", comparing".to_owned(),
+            Phase::Over => format!(", after {tries} tries"),
+        };
+        (self.state.phase as u32, words)
+    }
+
+    fn state(&self) -> &RaceState {
+        &self.state
+    }
+}
