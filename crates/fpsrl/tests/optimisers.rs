@@ -95,8 +95,8 @@ fn evolution_goes_down_a_valley_across_all_axes_and_the_covariance_does_it_best(
     for seed in 1..=3 {
         let goal = -1e-8;
         let (_, by_covariance) = maximise(cma_es(-5.0, 5.0, seed), 40_000, goal, ellipsoid);
-        // Hansen's own program needs 3,100 to 3,800 evaluations for this (pycma 4, the same function, seeds 1 to 10).
-        assert!((2_000..6_000).contains(&by_covariance), "seed {seed}: {by_covariance}");
+        // Hansen's own program needs 3,670 to 4,650 evaluations for this (pycma 4, positive weights, seeds 1 to 10).
+        assert!((2_500..6_000).contains(&by_covariance), "seed {seed}: {by_covariance}");
         let (best, _) = maximise(shade(-5.0, 5.0, seed), 40_000, goal, ellipsoid);
         assert!(best > -1e-3, "seed {seed}: {best}");
     }
