@@ -92,12 +92,13 @@ Examples:
   fpsrl evaluate runs/mountain-car-seed1 --ceiling";
 
 /// What a run that goes on has already.
-const SETTINGS: [&str; 15] = [
+const SETTINGS: [&str; 16] = [
     "problem",
     "seed",
     "samples",
     "world",
     "rules",
+    "front",
     "optimiser",
     "effort",
     "budget",
@@ -303,9 +304,12 @@ pub struct SearchArguments {
 /// Settings of the search.
 #[derive(Debug, Args)]
 pub struct Swarm {
-    /// Rules for each action; `auto` begins with the fewest and adds rules while they pay
+    /// Rules for each action; `auto` adds rules while they pay, and takes the simplest policy that earns nearly the best
     #[arg(long, value_name = "COUNT|auto")]
     pub rules: Option<OrAuto>,
+    /// Search simpler policies too, from one rule up: those of which none is both simpler and better, in `front/`
+    #[arg(long)]
+    pub front: bool,
     /// What searches: auto, a race of many tries; swarm, the paper's; shade; or cma-es [default: auto]
     #[arg(long, value_name = "NAME")]
     pub optimiser: Option<String>,
@@ -402,6 +406,9 @@ impl Swarm {
     /// Changes a problem's settings.
     pub fn apply(&self, written: &mut WrittenProblem) {
         written.policy.rules = self.rules.or(written.policy.rules);
+        if self.front {
+            written.policy.front = Some(true);
+        }
         let word = |given: &Option<String>, to: &mut Option<String>| {
             if given.is_some() {
                 to.clone_from(given);

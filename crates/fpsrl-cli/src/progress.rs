@@ -64,6 +64,7 @@ fn name(stage: Stage) -> &'static str {
         Stage::Generate => "generate",
         Stage::Fit => "fit",
         Stage::Search => "search",
+        Stage::Front => "front",
         Stage::Evaluate => "evaluate",
         Stage::Ceiling => "ceiling",
         Stage::Nfq => "nfq",

@@ -14,6 +14,8 @@ pub enum Stage {
     Fit,
     /// The swarm searches for rules.
     Search,
+    /// Conditions are taken away from rules, and the rest is tuned again.
+    Front,
     /// The policy is scored.
     Evaluate,
     /// Plans are searched, to know how much a policy could reach.

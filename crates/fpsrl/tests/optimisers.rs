@@ -1,8 +1,6 @@
 //! Every optimiser on functions whose optimum is known, and on functions that no optimiser likes.
 
-use fpsrl::optimiser::{
-    CmaEs, CmaSettings, Optimiser, RingSettings, RingSwarm, Shade, ShadeSettings,
-};
+use fpsrl::optimiser::{CmaEs, CmaSettings, Optimiser, RingSettings, RingSwarm, Shade, ShadeSettings};
 
 const N: usize = 8;
 

@@ -11,6 +11,7 @@ mod trajectory;
 mod weakness;
 mod words;
 
+pub use crate::policy::Condition;
 pub use picture::rule_picture;
 pub(crate) use picture::{
     CELL, combined_cell, curve_places, histogram_path, membership_cell, minus, output_cell, shortened,
@@ -20,7 +21,7 @@ pub use png::png;
 pub use profile::{BINS, DataProfile, InputProfile};
 pub use prototype::{Pose, pose};
 pub(crate) use prototype::{SIZE as DRAWING, drawing};
-pub use relevance::{Condition, Simplification, TOLERANCE, simplify};
+pub use relevance::{Simplification, TOLERANCE, simplify};
 pub use svg::escape;
 pub use trajectory::{Opening, Roller, Trajectory, on_plant};
 pub use weakness::{TriedStart, WeakStart, WeakStretch, Weaknesses, weaknesses};

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use crate::policy::{FuzzyKernel, FuzzyPolicy};
+use crate::policy::{Condition, FuzzyKernel, FuzzyPolicy};
 use crate::problem::Problem;
 use crate::rollout::{FitnessFunction, Outlook, StartStates};
 use crate::simd::Numerics;
@@ -32,17 +32,6 @@ pub struct Simplification {
     pub whole: f64,
     /// That of the shorter one.
     pub simple: f64,
-}
-
-/// A condition of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Condition {
-    /// Which action.
-    pub action: usize,
-    /// Which of its rules.
-    pub rule: usize,
-    /// Which input.
-    pub variable: usize,
 }
 
 /// Finds a shorter policy, scored in several worlds at once, such as the members of an ensemble. `share` is the tolerance
@@ -128,9 +117,7 @@ pub fn simplify(
 }
 
 fn remove(policy: &mut FuzzyPolicy, conditions: &[Condition]) {
-    for one in conditions {
-        policy.actions[one.action].rules[one.rule].ignore(one.variable);
-    }
+    conditions.iter().for_each(|one| policy.take_away(*one));
 }
 
 fn is_removed(policy: &FuzzyPolicy, one: &Condition) -> bool {

@@ -57,6 +57,18 @@ pub struct Rule {
     pub output: f64,
 }
 
+/// A condition of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// Which action.
+    pub action: usize,
+    /// Which of its rules.
+    pub rule: usize,
+    /// Which input.
+    pub variable: usize,
+}
+
 /// The rule base of one action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -180,6 +192,23 @@ impl FuzzyPolicy {
     /// The actions in a state.
     pub fn act(&self, state: &[f64]) -> Vec<f64> {
         self.actions.iter().map(|action| action.act(&self.states, state)).collect()
+    }
+
+    /// The conditions that its rules look at, mirrored ones counted.
+    pub fn conditions(&self) -> Vec<Condition> {
+        let mut conditions = Vec::new();
+        for (action, base) in self.actions.iter().enumerate() {
+            for (rule, one) in base.rules.iter().enumerate() {
+                let seen = (0..self.states.len()).filter(|variable| !one.ignores(*variable));
+                conditions.extend(seen.map(|variable| Condition { action, rule, variable }));
+            }
+        }
+        conditions
+    }
+
+    /// Takes a condition away.
+    pub fn take_away(&mut self, condition: Condition) {
+        self.actions[condition.action].rules[condition.rule].ignore(condition.variable);
     }
 
     /// What is wrong with a policy that was read from a file, if anything is.

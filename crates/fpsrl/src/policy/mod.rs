@@ -7,7 +7,7 @@ pub(crate) mod fuzzy;
 mod kernel;
 mod space;
 
-pub use fuzzy::{ANYWHERE, ActionRules, FuzzyPolicy, MOST_RULES, Quantity, Rule};
+pub use fuzzy::{ANYWHERE, ActionRules, Condition, FuzzyPolicy, MOST_RULES, Quantity, Rule};
 pub use kernel::FuzzyKernel;
 pub use space::RuleSpace;
 

@@ -3,7 +3,7 @@
 //! The vector holds, action by action, the centres, widths and output of each rule and the action's α. Of mirrored
 //! rules only one half is in the vector; the other half follows from it.
 
-use super::{ActionRules, FuzzyPolicy, Quantity, Rule};
+use super::{ActionRules, Condition, FuzzyPolicy, Quantity, Rule};
 use crate::data::Transitions;
 use crate::problem::Problem;
 
@@ -21,6 +21,43 @@ pub struct RuleSpace {
     high: Vec<f64>,
     /// Whether widths and α stand in the vector as their logarithms.
     logarithmic: bool,
+    /// Conditions that no policy of the space has, of the rules that are in the vector.
+    absent: Vec<Condition>,
+    /// Which parameters of the whole space are in the vector, if some are not.
+    kept: Option<Vec<usize>>,
+    /// How centres stand in the vector, for each variable; none if they stand there themselves.
+    slopes: Option<Vec<Slope>>,
+}
+
+/// How a rule's centre stands in the vector as a slope: the centre, counted from the middle of its bounds, divided by the
+/// squared width. That is what decides between two rules of equal width, whose memberships' logarithms differ by a straight
+/// line with just this slope. Steps are finer around 0, as those of an inverse hyperbolic sine are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Slope {
+    bounds: [f64; 2],
+    /// The largest slope: a centre on its bound with the narrowest width.
+    largest: f64,
+}
+
+/// How much finer steps are around 0 than at the largest slope: the argument of the hyperbolic sine there.
+const FINENESS: f64 = 6.0;
+
+impl Slope {
+    fn middle(&self) -> f64 {
+        0.5 * (self.bounds[0] + self.bounds[1])
+    }
+
+    /// The centre of a rule of this width at a place from -1 to 1.
+    fn centre(&self, place: f64, width: f64) -> f64 {
+        let slope = self.largest * (FINENESS * place).sinh() / FINENESS.sinh();
+        (self.middle() + slope * width * width).max(self.bounds[0]).min(self.bounds[1])
+    }
+
+    /// The place of a centre.
+    fn place(&self, centre: f64, width: f64) -> f64 {
+        let slope = (centre - self.middle()) / (width * width);
+        (slope / self.largest * FINENESS.sinh()).asinh() / FINENESS
+    }
 }
 
 impl RuleSpace {
@@ -78,7 +115,7 @@ impl RuleSpace {
                 })
                 .collect(),
         };
-        Self { template, low, high, logarithmic: false }
+        Self { template, low, high, logarithmic: false, absent: Vec::new(), kept: None, slopes: None }
     }
 
     /// The same policies with widths and α on a logarithmic scale, where equal steps change what they do equally much: at
@@ -89,7 +126,7 @@ impl RuleSpace {
             return self;
         }
         for index in 0..self.low.len() {
-            if self.is_scale(index) {
+            if self.is_scale(self.kept.as_ref().map_or(index, |kept| kept[index])) {
                 let high = self.high[index].max(f64::MIN_POSITIVE);
                 let low = if self.low[index] > 0.0 { self.low[index] } else { LEAST_ALPHA * high };
                 (self.low[index], self.high[index]) = (low.min(high).ln(), high.ln());
@@ -99,10 +136,82 @@ impl RuleSpace {
         self
     }
 
-    /// Whether a parameter is a width or an α.
+    /// The same policies with centres as slopes, besides widths and α on a logarithmic scale.
+    pub fn on_slopes(self) -> Self {
+        let mut space = self.on_a_log_scale();
+        let states = space.template.states.len();
+        if space.slopes.is_some() || space.low.is_empty() {
+            return space;
+        }
+        let slope = |variable: usize| {
+            let bounds = [space.low[variable], space.high[variable]];
+            let narrowest = space.low[states + variable].exp();
+            Slope { bounds, largest: 0.5 * (bounds[1] - bounds[0]) / (narrowest * narrowest) }
+        };
+        let slopes: Vec<Slope> = (0..states).map(slope).collect();
+        for index in 0..space.low.len() {
+            if space.is_centre(index) {
+                (space.low[index], space.high[index]) = (-1.0, 1.0);
+            }
+        }
+        space.slopes = Some(slopes);
+        space
+    }
+
+    /// Whether a parameter of the whole space is a centre.
+    fn is_centre(&self, index: usize) -> bool {
+        let states = self.template.states.len();
+        let action = self.parameters() / self.template.actions.len();
+        let within = index % action;
+        within != action - 1 && within % (2 * states + 1) < states
+    }
+
+    /// The space of the policies without some conditions, whose centres and widths are not in the vector any more. Of
+    /// mirrored rules, those of the first half are named.
+    pub fn without(&self, absent: &[Condition]) -> Self {
+        let states = self.template.states.len();
+        let rule = 2 * states + 1;
+        let action = self.parameters() / self.template.actions.len();
+        let mut all = self.absent.clone();
+        all.extend(absent.iter().filter(|one| !self.absent.contains(one)));
+        let gone: Vec<usize> = all
+            .iter()
+            .flat_map(|one| {
+                let first = one.action * action + one.rule * rule + one.variable;
+                [first, first + states]
+            })
+            .collect();
+        let kept: Vec<usize> = (0..self.parameters()).filter(|index| !gone.contains(index)).collect();
+        let present = |index: &usize| match &self.kept {
+            None => *index,
+            // What is kept now was kept before.
+            Some(before) => before.binary_search(index).unwrap_or(0),
+        };
+        Self {
+            template: self.template.clone(),
+            low: kept.iter().map(|index| self.low[present(index)]).collect(),
+            high: kept.iter().map(|index| self.high[present(index)]).collect(),
+            logarithmic: self.logarithmic,
+            absent: all,
+            kept: Some(kept),
+            slopes: self.slopes.clone(),
+        }
+    }
+
+    /// How many parameters the whole space has.
+    fn parameters(&self) -> usize {
+        let states = self.template.states.len();
+        let rules = |action: &ActionRules| match self.template.mirrored {
+            true => action.rules.len() / 2,
+            false => action.rules.len(),
+        };
+        self.template.actions.iter().map(|action| (2 * states + 1) * rules(action) + 1).sum()
+    }
+
+    /// Whether a parameter of the whole space is a width or an α.
     fn is_scale(&self, index: usize) -> bool {
         let states = self.template.states.len();
-        let action = self.low.len() / self.template.actions.len();
+        let action = self.parameters() / self.template.actions.len();
         let within = index % action;
         within == action - 1 || (states..2 * states).contains(&(within % (2 * states + 1)))
     }
@@ -149,22 +258,48 @@ impl RuleSpace {
         for action in &policy.actions {
             let searched = if policy.mirrored { action.rules.len() / 2 } else { action.rules.len() };
             for rule in &action.rules[..searched] {
-                position.extend(rule.centre.iter().chain(&rule.width).chain([&rule.output]));
+                match &self.slopes {
+                    None => position.extend(&rule.centre),
+                    Some(slopes) => {
+                        let each = rule.centre.iter().zip(&rule.width).zip(slopes);
+                        position.extend(each.map(|((centre, width), slope)| slope.place(*centre, *width)));
+                    }
+                }
+                position.extend(rule.width.iter().chain([&rule.output]));
             }
             position.push(action.alpha);
         }
         if self.logarithmic {
-            for (index, value) in position.iter_mut().enumerate().filter(|(index, _)| self.is_scale(*index)) {
+            for (_, value) in position.iter_mut().enumerate().filter(|(index, _)| self.is_scale(*index)) {
                 // A bound takes what has no logarithm.
-                *value = if *value > 0.0 { value.ln() } else { self.low[index] };
+                *value = if *value > 0.0 { value.ln() } else { f64::MIN };
             }
+        }
+        if let Some(kept) = &self.kept {
+            position = kept.iter().map(|index| position[*index]).collect();
         }
         let bounds = self.low.iter().zip(&self.high);
         Some(position.into_iter().zip(bounds).map(|(value, (low, high))| value.max(*low).min(*high)).collect())
     }
 
-    /// Writes the policy at a position over another policy of this space, without allocating.
+    /// Writes the policy at a position over another policy of this space; of a whole space without allocating.
     pub fn decode_into(&self, position: &[f64], policy: &mut FuzzyPolicy) {
+        let Some(kept) = &self.kept else { return self.decode_whole(position, policy) };
+        let mut whole = vec![0.0; self.parameters()];
+        for (index, value) in kept.iter().zip(position) {
+            whole[*index] = *value;
+        }
+        self.decode_whole(&whole, policy);
+        for one in &self.absent {
+            policy.take_away(*one);
+            let half = policy.actions[one.action].rules.len() / 2;
+            if policy.mirrored {
+                policy.take_away(Condition { rule: one.rule + half, ..*one });
+            }
+        }
+    }
+
+    fn decode_whole(&self, position: &[f64], policy: &mut FuzzyPolicy) {
         let states = policy.states.len();
         let mirrored = policy.mirrored;
         let mut rest = position;
@@ -179,6 +314,11 @@ impl RuleSpace {
                 rule.output = numbers[2 * states];
                 if self.logarithmic {
                     rule.width.iter_mut().for_each(|width| *width = width.exp());
+                }
+                if let Some(slopes) = &self.slopes {
+                    for ((centre, width), slope) in rule.centre.iter_mut().zip(&rule.width).zip(slopes) {
+                        *centre = slope.centre(*centre, *width);
+                    }
                 }
                 if let Some(mirror) = second.get_mut(index) {
                     for (to, from) in mirror.centre.iter_mut().zip(&rule.centre) {
@@ -274,6 +414,30 @@ mod tests {
         assert!(back.iter().zip(middle(&space)).all(|(a, b)| (a - b).abs() < 1e-12));
         let lowest = space.decode(space.low());
         assert!((lowest.actions[0].alpha - 0.02).abs() < 1e-12 && lowest.fault().is_none());
+    }
+
+    #[test]
+    fn a_space_without_some_conditions_has_fewer_parameters_and_only_policies_without_them() {
+        let problem = Problem::benchmark("cart-pole-swing-up").unwrap();
+        let whole = RuleSpace::new(&problem, &Transitions::new(4, 1)).on_a_log_scale();
+        let condition = |rule, variable| Condition { action: 0, rule, variable };
+        let space = whole.without(&[condition(0, 2)]).without(&[condition(1, 0), condition(1, 3)]);
+        assert_eq!(space.low().len(), whole.low().len() - 6);
+        let position: Vec<f64> =
+            space.low().iter().zip(space.high()).map(|(low, high)| 0.3 * low + 0.7 * high).collect();
+        let policy = space.decode(&position);
+        let rules = &policy.actions[0].rules;
+        for (rule, variable) in [(0, 2), (2, 2), (1, 0), (3, 0), (1, 3), (3, 3)] {
+            assert!(rules[rule].ignores(variable), "{rule} {variable}");
+        }
+        assert_eq!((policy.conditions().len(), policy.fault()), (10, None));
+        let back = space.encode(&policy).unwrap();
+        assert!(back.iter().zip(&position).all(|(a, b)| (a - b).abs() < 1e-12));
+        // What is there is what the whole space has at the same place.
+        let same: Vec<f64> = whole.low().iter().zip(whole.high()).map(|(low, high)| 0.3 * low + 0.7 * high).collect();
+        let all = whole.decode(&same);
+        assert_eq!(rules[0].width[0], all.actions[0].rules[0].width[0]);
+        assert_eq!(policy.actions[0].alpha, all.actions[0].alpha);
     }
 
     #[test]

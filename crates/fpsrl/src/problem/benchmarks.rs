@@ -44,6 +44,7 @@ pub(super) fn general() -> Problem {
         policy: PolicySettings {
             rules: 2,
             grow: false,
+            front: false,
             most_rules: 8,
             rules_tolerance: 0.01,
             mirrored: false,

@@ -163,6 +163,7 @@ impl WrittenProblem {
             policy: PolicySettings {
                 rules,
                 grow,
+                front: self.policy.front.unwrap_or(defaults.policy.front),
                 most_rules: self.policy.most_rules.unwrap_or(defaults.policy.most_rules),
                 rules_tolerance: self.policy.rules_tolerance.unwrap_or(defaults.policy.rules_tolerance),
                 mirrored,

@@ -189,6 +189,8 @@ pub struct PolicySettings {
     pub rules: usize,
     /// Whether rules are added until another one no longer pays.
     pub grow: bool,
+    /// Whether the policies of which none is both simpler and better are searched, up to the number of rules.
+    pub front: bool,
     /// Rules that a growing policy has at most.
     pub most_rules: usize,
     /// What another rule must bring to pay, as a share of the way from doing nothing to the ceiling of PSO-P.

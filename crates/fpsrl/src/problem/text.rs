@@ -119,6 +119,7 @@ impl Problem {
         file.section("[policy]");
         let rules = if self.policy.grow { quoted("auto") } else { self.policy.rules.to_string() };
         file.key("rules", rules, "for each action, mirrored ones counted; \"auto\" adds them while they pay");
+        file.key("front", self.policy.front, "search simpler policies too, down to one rule: `front/`");
         file.key("most_rules", self.policy.most_rules, "that \"auto\" tries");
         let tolerance = "what a rule must bring under \"auto\": a share of the way from doing nothing to the ceiling";
         file.key("rules_tolerance", number(self.policy.rules_tolerance), tolerance);
@@ -321,6 +322,7 @@ mod tests {
             problem.policy.grow = rules % 4 == 0;
             problem.world.absorbing = rules % 2 == 0;
             problem.policy.rules = if problem.policy.grow { 1 } else { rules };
+            problem.policy.front = rules % 2 == 1;
             problem.policy.most_rules = 1 + rules;
             problem.policy.rules_tolerance = limit / 2.0;
             problem.policy.periodic = rules % 5 == 0;

@@ -197,6 +197,8 @@ pub struct WrittenWorld {
 pub struct WrittenPolicy {
     /// Rules for each action, or "auto".
     pub rules: Option<OrAuto>,
+    /// Whether simpler policies are searched too.
+    pub front: Option<bool>,
     /// Rules that "auto" tries at most.
     pub most_rules: Option<usize>,
     /// What another rule must bring under "auto".

@@ -27,7 +27,11 @@ pub(super) const SUMMARY: &str = "summary.json";
 pub(super) const CHECKPOINT: &str = "checkpoint.json";
 pub(super) const CHECKPOINT_ROWS: &str = "checkpoint.csv";
 pub(super) const GROWTH: &str = "growth.json";
+/// A directory: the front's table and its policies.
+pub(super) const FRONT: &str = "front";
 pub(super) const START: &str = "start.json";
+/// The front's table, in its directory.
+pub(super) const FRONT_TABLE: &str = "front.json";
 pub(super) const NFQ: &str = "nfq.json";
 pub(super) const NFQ_ROWS: &str = "nfq.csv";
 pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
@@ -202,6 +206,7 @@ impl RunDirectory {
 
     /// Removes what the stages after a file's own made from it.
     pub(super) fn remove_results_after(&self, name: &str) -> Result<()> {
+        remove_front(self)?;
         FILES.iter().take_while(|later| **later != name).try_for_each(|later| remove(&self.file(later)))
     }
 }
@@ -212,6 +217,20 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path, error)),
         _ => Ok(()),
     }
+}
+
+/// Removes the front of an earlier search: its table, its policies, and the directory if nothing else is in it.
+pub(super) fn remove_front(run: &RunDirectory) -> Result<()> {
+    let path = run.file(FRONT);
+    let ours = |name: &str| name == FRONT_TABLE || (name.starts_with("policy-") && name.ends_with(".json"));
+    for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(ours) {
+            remove(&entry.path())?;
+        }
+    }
+    // Something of the user's own keeps the directory.
+    let _ = fs::remove_dir(&path);
+    Ok(())
 }
 
 /// Whether a run may be put here: refused where something is already, unless `force`.
@@ -247,6 +266,7 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
         fill(&staged).map_err(|error| named_after(error, staging.path(), path))?;
         let written = |source| Error::write(path, source);
         if whole.exists() {
+            remove_front(&RunDirectory { path: whole.clone() })?;
             FILES.iter().try_for_each(|name| remove(&whole.join(name)))?;
             remove_leftovers(&whole);
             // The first stage's files come first, for the same reason as they are removed last.

@@ -1,10 +1,13 @@
-//! Rule growth: searches with ever more rules until another one no longer pays (section 5.1 of the paper).
+//! Rule growth and the front: searches with ever more rules (section 5.1 of the paper), and of each number of rules the
+//! policies that remain when conditions are taken away.
 //!
 //! What pays is measured on the way from doing nothing, all actions in the middle of their limits, to the ceiling that
-//! PSO-P finds: another rule must bring at least the tolerance's share of it. The result is not the best score but the
-//! simplest policy within the tolerance of it.
+//! plans find: another rule must bring at least the tolerance's share of it. Growing ends when two more steps have not
+//! paid, because some plants need two rules more at once. The result of `--rules auto` is not the best score but the
+//! policy with the fewest conditions within the tolerance of it: the knee of the front.
 //!
 //! `growth.json` holds the searches that are finished, so that an interruption costs none of them; it goes when all are.
+//! `front/` holds what came of it: a table, `front.json`, and a policy file for each of its points.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +22,14 @@ use crate::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use crate::problem::{Problem, WrittenProblem};
 use crate::progress::Progress;
 use crate::rollout::{Lanes, StartStates};
-use crate::search::{self, Ending, SearchOptions, SearchRecord};
+use crate::search::methods;
+use crate::search::race::RaceFigures;
+use crate::search::{self, Ending, FrontPoint, SearchOptions, SearchRecord, none_simpler_and_better, thin_out};
 use crate::simd::Numerics;
+use crate::world::World;
+
+/// Steps of growth that may bring nothing before it ends.
+const WITHOUT_GAIN: usize = 2;
 
 /// Start states that the ceiling is found from.
 const STARTS: usize = 20;
@@ -46,6 +55,10 @@ struct Candidate {
     stalled: bool,
     policy: FuzzyPolicy,
     history: Vec<SearchRecord>,
+    /// Of a race: its gap, its start states and its tries.
+    race: Option<RaceFigures>,
+    /// The policy itself and what remains of it without some conditions.
+    points: Vec<FrontPoint>,
 }
 
 impl GrowthFile {
@@ -89,19 +102,32 @@ impl GrowthFile {
         problem.policy.rules_tolerance * (self.ceiling - self.idle).max(0.0)
     }
 
-    /// Whether another rule is worth a search.
+    /// Whether another rule is worth a search. A front up to a given number of rules leaves none of them out.
     fn goes_on(&self, problem: &Problem) -> bool {
         let Some(last) = self.candidates.last() else { return true };
-        let before = self.candidates.iter().rev().skip(1).map(|candidate| candidate.best).fold(f64::NAN, f64::max);
-        let paid = before.is_nan() || last.best - before >= self.least_gain(problem);
+        if !problem.policy.grow {
+            return last.rules + problem.rule_step() <= problem.policy.rules;
+        }
         let room = last.rules + problem.rule_step() <= problem.policy.most_rules;
-        room && paid && last.best < self.ceiling - self.least_gain(problem)
+        let gain = self.least_gain(problem);
+        let best_of = |candidates: &[Candidate]| {
+            candidates.iter().map(|candidate| candidate.best).fold(f64::NEG_INFINITY, f64::max)
+        };
+        let best = best_of(&self.candidates);
+        let earlier = self.candidates.len().saturating_sub(WITHOUT_GAIN);
+        let paid = earlier == 0 || best - best_of(&self.candidates[..earlier]) >= gain;
+        room && paid && best < self.ceiling - gain
     }
 
-    /// The simplest policy within the tolerance of the best one.
-    fn chosen(&self, problem: &Problem) -> Option<&Candidate> {
-        let best = self.candidates.iter().map(|candidate| candidate.best).fold(f64::NEG_INFINITY, f64::max);
-        self.candidates.iter().find(|candidate| candidate.best >= best - self.least_gain(problem))
+    /// The front of all points.
+    fn front(&self) -> Vec<FrontPoint> {
+        none_simpler_and_better(self.candidates.iter().flat_map(|candidate| candidate.points.clone()).collect())
+    }
+
+    /// The simplest point of a front within the tolerance of its best one.
+    fn knee<'f>(&self, problem: &Problem, front: &'f [FrontPoint]) -> Option<&'f FrontPoint> {
+        let best = front.last()?.fitness;
+        front.iter().find(|point| point.fitness >= best - self.least_gain(problem))
     }
 }
 
@@ -136,36 +162,49 @@ impl RunDirectory {
         while growth.goes_on(problem) {
             let mut now = problem.clone();
             now.policy.grow = false;
+            now.policy.front = false;
             now.policy.rules = problem.rule_step() * (growth.candidates.len() + 1);
             // A kill may leave the checkpoint of a search that is in the file already.
             let from = checkpoint.take().filter(|checkpoint| checkpoint.problem == now);
-            let Found { candidates, best, ending, history, .. } = self.conduct(&now, options, from, progress)?;
+            let Found { candidates, best, ending, history, race, .. } = self.conduct(&now, options, from, progress)?;
             let policy = candidates.into_iter().next().ok_or(Error::Internal("a search found no policy"))?;
             let stalled = ending == Ending::Stalled;
             // Plans that begin from what a policy does reach further than those that begin from nothing.
             let kernel = FuzzyKernel::new(&policy);
             growth.ceiling = growth.ceiling.max(self.planned(problem, options, Some(&kernel), progress)?);
-            growth.candidates.push(Candidate { rules: now.policy.rules, best, stalled, policy, history });
+            // Its worlds are on lanes once more here: a step of growth takes far longer.
+            let source = self.run_worlds(&now)?;
+            let worlds = source.on_lanes(&now, now.search.caution)?;
+            let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
+            let space = methods::space(&now, &self.transitions(&now)?);
+            let points = thin_out(&now, &space, &worlds, options, &policy, progress)?;
+            source.check()?;
+            growth.candidates.push(Candidate { rules: now.policy.rules, best, stalled, policy, history, race, points });
             files::write_json(&self.file(GROWTH), &growth)?;
             remove(&self.file(CHECKPOINT))?;
             remove(&self.file(CHECKPOINT_ROWS))?;
         }
-        let chosen = growth.chosen(problem).ok_or(Error::Internal("rules grew to none"))?;
+        let front = growth.front();
+        let last = growth.candidates.last().ok_or(Error::Internal("rules grew to none"))?;
+        // Who asked for a number of rules gets it; the front is there to look at.
+        let chosen = match problem.policy.grow {
+            true => growth.knee(problem, &front).map(|point| (point.policy.clone(), point.rules)),
+            false => None,
+        };
+        let (chosen, rules) = chosen.unwrap_or_else(|| (last.policy.clone(), last.rules));
+        let searched = growth.candidates.iter().find(|candidate| candidate.rules == rules).unwrap_or(last);
         let searches = || growth.candidates.iter().filter_map(|candidate| candidate.history.last());
+        // If a judge refuses it, the other points are asked, the best first.
+        let others = front.iter().rev().map(|point| point.policy.clone()).filter(|policy| *policy != chosen);
         let found = Found {
-            // If a judge refuses the simplest one, the others are asked, the best first.
-            candidates: {
-                let mut others: Vec<&Candidate> =
-                    growth.candidates.iter().filter(|candidate| candidate.rules != chosen.rules).collect();
-                others.sort_by(|a, b| b.best.total_cmp(&a.best));
-                std::iter::once(chosen).chain(others).map(|candidate| candidate.policy.clone()).collect()
-            },
-            best: chosen.best,
-            ending: if chosen.stalled { Ending::Stalled } else { Ending::Finished },
-            history: chosen.history.clone(),
+            candidates: std::iter::once(chosen.clone()).chain(others).collect(),
+            best: searched.best,
+            ending: if searched.stalled { Ending::Stalled } else { Ending::Finished },
+            history: searched.history.clone(),
             model_steps: searches().map(|last| last.model_steps).sum(),
             seconds: searches().map(|last| last.seconds).sum(),
-            growth: Some(RuleGrowth {
+            race: searched.race,
+            growth: problem.policy.grow.then(|| RuleGrowth {
                 tolerance: problem.policy.rules_tolerance,
                 idle: growth.idle,
                 ceiling: growth.ceiling,
@@ -175,6 +214,7 @@ impl RunDirectory {
                     .map(|candidate| GrowthStep { rules: candidate.rules, search_return: candidate.best })
                     .collect(),
             }),
+            front: Some(front),
         };
         let summary = self.conclude(problem, options, found)?;
         remove(&self.file(GROWTH))?;
@@ -248,6 +288,16 @@ mod tests {
             stalled: false,
             policy: policy.clone(),
             history: Vec::new(),
+            race: None,
+            // Of each policy, one with half of its conditions that earns half as much.
+            points: [(2, 0.0), (1, 3.0)]
+                .map(|(each, loss)| FrontPoint {
+                    rules: index + 1,
+                    conditions: each * (index + 1),
+                    fitness: best - loss,
+                    policy: policy.clone(),
+                })
+                .to_vec(),
         });
         let file = GrowthFile {
             problem: String::new(),
@@ -268,21 +318,37 @@ mod tests {
             file.goes_on(&problem)
         };
         assert!(goes_on(&[]) && goes_on(&[-55.0]) && goes_on(&[-55.0, -45.0]));
-        assert!(!goes_on(&[-55.0, -45.0, -44.9]), "0.1 does not pay");
-        assert!(!goes_on(&[-55.0, -45.0, -46.0]), "a loss does not pay");
+        assert!(goes_on(&[-55.0, -45.0, -44.9]), "one step without a gain may be followed by one with");
+        assert!(!goes_on(&[-55.0, -45.0, -44.9, -45.0]), "two are enough");
+        assert!(goes_on(&[-55.0, -45.0, -46.0, -44.0]));
         assert!(!goes_on(&[-40.1]), "within the tolerance of the ceiling");
         assert!(!goes_on(&[-55.0, -54.0, -53.0, -52.0, -51.0, -50.0, -49.0, -48.0]), "8 rules are the most");
     }
 
     #[test]
-    fn the_simplest_policy_within_the_tolerance_is_chosen() {
+    fn a_front_up_to_a_number_of_rules_leaves_none_out() {
+        let (file, mut problem) = growth(&[-55.0, -55.0, -55.0]);
+        problem.policy.grow = false;
+        problem.policy.rules = 3;
+        assert!(!file.goes_on(&problem));
+        problem.policy.rules = 4;
+        assert!(file.goes_on(&problem));
+    }
+
+    #[test]
+    fn the_point_with_the_fewest_conditions_within_the_tolerance_is_chosen() {
         let chosen = |bests: &[f64]| {
             let (file, problem) = growth(bests);
-            file.chosen(&problem).map(|candidate| candidate.rules)
+            let front = file.front();
+            assert!(front.windows(2).all(|pair| pair[0].conditions < pair[1].conditions));
+            assert!(front.windows(2).all(|pair| pair[0].fitness < pair[1].fitness));
+            file.knee(&problem, &front).map(|point| point.conditions)
         };
-        assert_eq!(chosen(&[-55.0, -45.0, -44.9]), Some(2));
-        assert_eq!(chosen(&[-55.0, -45.0, -43.0]), Some(3));
-        assert_eq!(chosen(&[-55.0, -45.0, -46.0]), Some(2));
+        assert_eq!(chosen(&[-55.0, -45.0, -44.9]), Some(4));
+        assert_eq!(chosen(&[-55.0, -45.0, -43.0]), Some(6));
+        // Three rules with half of their conditions do what two do with all of theirs.
+        assert_eq!(chosen(&[-55.0, -45.0, -42.1]), Some(6));
+        assert_eq!(chosen(&[-55.0, -45.0, -41.9, -38.85]), Some(8));
         assert_eq!(chosen(&[]), None);
     }
 }

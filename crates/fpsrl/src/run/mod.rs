@@ -11,6 +11,7 @@
 //! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
 //! | `checkpoint.json`, `checkpoint.csv` | search | while it is under way: where it stands, for [`RunDirectory::resume`] |
 //! | `start.json`      | import     | a policy from elsewhere that searches begin with          |
+//! | `front/`          | search     | with `--front` or `--rules auto`: the policies of which none is both simpler and better |
 //! | `growth.json`     | search     | while rules are being added: the searches that are finished |
 //! | `nfq.json`, `nfq.csv` | nfq    | the policy of NFQ with its figures, and a row an iteration |
 //! | `report.html`     | report     | everything for people, in one page                        |
@@ -27,6 +28,7 @@ mod adopt;
 mod behaviour;
 mod checkpoint;
 mod directory;
+mod front;
 mod growth;
 mod import;
 mod stages;
@@ -38,6 +40,7 @@ mod yardsticks;
 pub use behaviour::Behaviour;
 pub use directory::RunDirectory;
 pub(crate) use directory::remove;
+pub use front::{Front, FrontEntry};
 pub use import::DataReport;
 pub use stages::{WorldFile, generate};
 pub use summary::{Ceiling, Figures, GrowthStep, RuleGrowth, SimpleFigures, Summary};

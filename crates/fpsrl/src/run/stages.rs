@@ -22,8 +22,8 @@ use crate::problem::{OptimiserKind, Problem};
 use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
 use crate::search::methods::{self, Method};
-use crate::search::race::Race;
-use crate::search::{self, Ending, Search, SearchOptions, SearchRecord, SearchState, Threads};
+use crate::search::race::{Race, RaceFigures};
+use crate::search::{self, Ending, FrontPoint, Search, SearchOptions, SearchRecord, SearchState, Threads};
 use crate::world::model::WorldModel;
 use crate::world::quality::Verdict;
 use crate::world::support::Support;
@@ -76,6 +76,10 @@ pub(super) struct Found {
     pub(super) model_steps: u64,
     pub(super) seconds: f64,
     pub(super) growth: Option<RuleGrowth>,
+    /// Of a race: its gap, its start states and its tries.
+    pub(super) race: Option<RaceFigures>,
+    /// The policies of which none is both simpler and better, if they were searched.
+    pub(super) front: Option<Vec<FrontPoint>>,
 }
 
 /// Draws a log from the problem's plant or imports the user's own, and makes a run directory of it.
@@ -230,7 +234,7 @@ impl RunDirectory {
         from: Option<Checkpoint>,
         progress: &dyn Progress,
     ) -> Result<Summary> {
-        if problem.policy.grow {
+        if problem.policy.grow || problem.policy.front {
             return self.grow(problem, options, None, from, progress);
         }
         let found = self.conduct(problem, options, from, progress)?;
@@ -305,6 +309,8 @@ impl RunDirectory {
             history: search.history().to_vec(),
             seconds: began.elapsed().as_secs_f64() + earlier_seconds,
             growth: None,
+            race: search.optimiser().race_figures(),
+            front: None,
         })
     }
 
@@ -326,6 +332,7 @@ impl RunDirectory {
         summary.search_ending = Some(if stalled { "stalled" } else { "finished" }.to_owned());
         summary.numerics = Some(options.numerics.to_string());
         summary.growth = found.growth;
+        summary.race = found.race;
         summary.seconds.set("search", found.seconds);
         let mut prepared = vec![
             files::prepare_json(&self.file(POLICY), policy)?,
@@ -338,6 +345,10 @@ impl RunDirectory {
         }
         for old in [REPORT, SIMPLE, SUMMARY, SEARCH, POLICY] {
             directory::remove(&self.file(old))?;
+        }
+        directory::remove_front(self)?;
+        if let Some(front) = &found.front {
+            self.write_front(problem, &worlds, front, policy, options)?;
         }
         prepared.into_iter().try_for_each(files::Prepared::commit)?;
         directory::remove(&self.file(CHECKPOINT))?;

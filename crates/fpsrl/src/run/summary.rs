@@ -7,6 +7,7 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::problem::Problem;
 use crate::search::Promise;
+use crate::search::race::RaceFigures;
 use crate::world::quality::Verdict;
 
 /// The figures of a run. What a stage has not brought yet is `null`.
@@ -45,6 +46,9 @@ pub struct Summary {
     /// How rules were added; null if their number was given.
     #[serde(default)]
     pub growth: Option<RuleGrowth>,
+    /// How a race went; null if something else searched.
+    #[serde(default)]
+    pub race: Option<RaceFigures>,
     /// What plans reach on the world model; null if nobody asked.
     #[serde(default)]
     pub ceiling: Option<Ceiling>,
@@ -100,6 +104,7 @@ impl Summary {
             search_ending: None,
             numerics: None,
             growth: None,
+            race: None,
             ceiling: None,
             behaviour: None,
             simple: None,

@@ -1,6 +1,6 @@
 //! The list of what can search, by name. A new optimiser needs its own file, an entry here, and a line in the documentation.
 
-use super::race::{Race, RaceState};
+use super::race::{Race, RaceFigures, RaceState};
 use super::{Limits, RuleSpace};
 use crate::data::Transitions;
 use crate::optimiser::{
@@ -19,6 +19,11 @@ pub trait Method: Optimiser + Sized {
     /// As it was when its state was saved; none if the state cannot be one of this problem.
     fn restore(problem: &Problem, space: &RuleSpace, members: usize, state: Self::State) -> Option<Self>;
 
+    /// How a race went; none of what is no race.
+    fn race_figures(&self) -> Option<RaceFigures> {
+        None
+    }
+
     /// When its search ends, besides by its own word.
     fn limits(problem: &Problem) -> Limits {
         let _ = problem;
@@ -26,13 +31,13 @@ pub trait Method: Optimiser + Sized {
     }
 }
 
-/// The space that a problem's optimiser searches: the swarm of the paper on linear scales, all others with widths and α on
-/// logarithmic ones.
+/// The space that a problem's optimiser searches: the swarm of the paper on linear scales, all others with centres as slopes
+/// and widths and α on logarithmic scales.
 pub fn space(problem: &Problem, transitions: &Transitions) -> RuleSpace {
     let space = RuleSpace::new(problem, transitions);
     match problem.search.optimiser {
         OptimiserKind::Swarm => space,
-        OptimiserKind::Auto | OptimiserKind::Shade | OptimiserKind::CmaEs => space.on_a_log_scale(),
+        OptimiserKind::Auto | OptimiserKind::Shade | OptimiserKind::CmaEs => space.on_slopes(),
     }
 }
 
@@ -124,5 +129,9 @@ impl Method for Race {
 
     fn restore(problem: &Problem, space: &RuleSpace, members: usize, state: RaceState) -> Option<Self> {
         Self::restore(problem, space, members, state)
+    }
+
+    fn race_figures(&self) -> Option<RaceFigures> {
+        Some(self.figures())
     }
 }

@@ -5,12 +5,14 @@
 
 mod evaluate;
 mod evaluator;
+mod front;
 pub mod methods;
 mod promise;
 pub mod race;
 
 pub use evaluate::{true_returns, world_returns};
 pub use evaluator::{Evaluator, Threads, Trial};
+pub use front::{FrontPoint, none_simpler_and_better, thin_out};
 pub use promise::{Promise, choose, share_outside};
 
 use crate::error::Result;

@@ -2,7 +2,7 @@
 //!
 //! The fitness of rules has many basins, each a narrow, curved valley, and which of them a try falls into decides how far
 //! it comes. So the work goes into many tries: each explores by differential evolution on few start states of one member
-//! of the ensemble; the better half goes a little way down its valley by CMA-ES; the best few of all go on, on more start
+//! of the ensemble; most of them go a little way down their valley by CMA-ES; the best few of all go on, on more start
 //! states and all members; the last one to the end. Tries meet on start states that none of them was searched on: there
 //! it is decided who goes on. When tries that know nothing of each other come to the same, no more are begun; so an easy
 //! problem costs little. `docs/decisions/search.md` has what was measured.
@@ -22,11 +22,11 @@ use crate::random::{Purpose, Stream};
 const MOST_TRIES: usize = 10_000;
 
 /// Tries that begin together.
-const WAVE: usize = 6;
+const WAVE: usize = 8;
 
 /// Start states of the exploration and of the first way down a valley: both fill the lanes of one member.
-const EXPLORED: usize = 16;
-const SPRINTED: usize = 32;
+const EXPLORED: usize = 12;
+const SPRINTED: usize = 48;
 
 /// Start states of the second way down, for each member.
 const CLIMBED: usize = 24;
@@ -51,17 +51,34 @@ const MEETING_PLACE: usize = 100_000;
 const LAST_MEETING: usize = 400;
 const LAST_MEETING_PLACE: usize = 200_000;
 
-/// Tries agree if the best three of them lie within this share of the way from a random policy to the best.
+/// Where tries meet, and from how many start states they are scored there.
+pub(super) const MEETING_PLACE_AND_SIZE: (usize, usize) = (MEETING_PLACE, MEETING);
+
+/// Tries agree if half of them, and no fewer than three, lie within this share of the way from a random policy to the best.
 const AGREEMENT: f64 = 0.01;
 const AGREEING: usize = 3;
 
 /// The search return may exceed that from other start states by this share of the way; beyond it, more start states are
 /// searched on, at most so often.
-const GAP: f64 = 0.03;
+const GAP: f64 = 0.005;
 const MOST_DOUBLINGS: u32 = 2;
 
 /// A polish ends when it gains less than this share of the way over the generations that a covariance takes.
 const NO_GAIN: f64 = 2e-4;
+
+/// How a race went.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RaceFigures {
+    /// Tries that were begun.
+    pub tries: usize,
+    /// Start states that the last way down was searched on.
+    pub start_states: usize,
+    /// The search return less that from start states that were not searched on: how far the rules fit their own start
+    /// states; null if one of them is not known.
+    pub gap: Option<f64>,
+    /// The model steps that the race could take at most, before pruning; a budget in time was translated into them.
+    pub planned_steps: u64,
+}
 
 /// How a race is run: all of it follows from the problem.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,7 +127,7 @@ impl Plan {
     }
 
     fn with_tries(&self, tries: usize) -> Self {
-        Self { tries, climbers: tries.div_ceil(6).min(tries), finishers: tries.div_ceil(18).min(tries), ..self.clone() }
+        Self { tries, climbers: tries.div_ceil(6).min(tries), finishers: tries.div_ceil(16).min(tries), ..self.clone() }
     }
 
     /// Evaluations of a phase that usually makes so many for each parameter.
@@ -124,10 +141,21 @@ impl Plan {
         let part =
             |tries: usize, each: usize, starts: usize| (tries * self.evaluations(each)) as u64 * evaluation(starts);
         part(self.tries, EXPLORATION, EXPLORED)
-            + part(self.tries.div_ceil(2), SPRINT, SPRINTED)
+            + part(sprinters(self.tries), SPRINT, SPRINTED)
             + part(self.climbers, CLIMB, CLIMBED * self.members)
             + part(self.finishers, FINISH, self.starts)
     }
+}
+
+/// How many of so many tries go down their valleys at all: how far an exploration came says little about where its valley
+/// leads, so most of them do.
+fn sprinters(tries: usize) -> usize {
+    (2 * tries).div_ceil(3)
+}
+
+/// What is scored on the second way down: a few start states for each member.
+pub(super) fn climbing(members: usize) -> Scope {
+    Scope::Part { first: 0, starts: CLIMBED * members.max(1), member: None }
 }
 
 /// Where a race stands.
@@ -135,7 +163,7 @@ impl Plan {
 enum Phase {
     /// A wave of tries looks for basins.
     Explore,
-    /// The better half of the wave goes a little way down.
+    /// The better ones of the wave go a little way down.
     Sprint,
     /// The tries so far meet.
     Meet,
@@ -277,19 +305,19 @@ impl Race {
         Some(race)
     }
 
-    /// How far the search return of the best try lies above that from other start states; none before the end.
-    pub fn gap(&self) -> Option<f64> {
-        self.state.gap
+    /// How it went.
+    pub fn figures(&self) -> RaceFigures {
+        RaceFigures {
+            tries: self.state.tries.len(),
+            start_states: self.start_states(),
+            gap: self.state.gap,
+            planned_steps: self.plan.steps(),
+        }
     }
 
-    /// Start states that the last way down was searched on.
-    pub fn start_states(&self) -> usize {
+    /// Start states that the last way down is searched on.
+    fn start_states(&self) -> usize {
         self.plan.starts << self.state.doublings
-    }
-
-    /// Tries that were begun.
-    pub fn tries(&self) -> usize {
-        self.state.tries.len()
     }
 
     fn blank_try(&self, index: usize) -> Try {
@@ -405,7 +433,7 @@ impl Race {
         match self.state.phase {
             Phase::Explore => Scope::Part { first: 0, starts: EXPLORED, member: Some(own.member) },
             Phase::Sprint => Scope::Part { first: 0, starts: SPRINTED, member: Some(own.member) },
-            Phase::Climb => all(0, CLIMBED * self.plan.members),
+            Phase::Climb => climbing(self.plan.members),
             Phase::Finish if self.state.doublings == 0 => Scope::Whole,
             Phase::Finish => all(0, self.start_states()),
             Phase::Meet | Phase::MeetAgain => all(MEETING_PLACE, MEETING),
@@ -434,12 +462,13 @@ impl Race {
         order
     }
 
-    /// Whether tries that know nothing of each other have come to the same.
+    /// Whether most tries that met, which know nothing of each other, have come to the same.
     fn agree(&self) -> bool {
-        let met = (0..self.state.tries.len()).filter(|&index| !self.state.tries[index].met.is_empty());
-        let all = self.best_tries(met, AGREEING);
-        let scores: Vec<f64> = all.iter().filter_map(|&index| self.state.tries[index].score).collect();
-        scores.len() == AGREEING && scores[0] - scores[AGREEING - 1] <= AGREEMENT * self.way()
+        let scores: Vec<f64> =
+            self.state.tries.iter().filter(|own| !own.met.is_empty()).filter_map(|own| own.score).collect();
+        let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let near = scores.iter().filter(|score| best - **score <= AGREEMENT * self.way()).count();
+        near >= AGREEING && 2 * near >= scores.len()
     }
 
     /// What comes after a phase.
@@ -447,8 +476,8 @@ impl Race {
         let all = 0..self.state.tries.len();
         match self.state.phase {
             Phase::Explore => {
-                let half = self.state.active.len().div_ceil(2);
-                let mut better = self.best_tries(self.state.active.clone().into_iter(), half);
+                let sprinters = sprinters(self.state.active.len());
+                let mut better = self.best_tries(self.state.active.clone().into_iter(), sprinters);
                 // Rules that somebody brought go straight down their valley.
                 let brought = |own: &Try| own.fitness.is_none() && own.met.is_empty();
                 let brought: Vec<usize> = all.filter(|&index| brought(&self.state.tries[index])).collect();
@@ -471,7 +500,7 @@ impl Race {
                 self.set_out(Phase::MeetAgain, active);
             }
             Phase::MeetAgain => {
-                let finishers = self.plan.finishers.min(self.explorers().div_ceil(18)).max(1);
+                let finishers = self.plan.finishers.min(self.explorers().div_ceil(16)).max(1);
                 let met = all.filter(|&index| !self.state.tries[index].met.is_empty());
                 let best = self.best_tries(met, finishers);
                 self.set_out(Phase::Finish, best);
@@ -630,8 +659,8 @@ impl Optimiser for Race {
 
     fn best(&self) -> (&[f64], f64) {
         let own = match self.state.phase {
-            // Where tries search, the one that is furthest.
-            Phase::Explore | Phase::Sprint | Phase::Climb | Phase::Finish => {
+            // Where the last ones search, the one that is furthest.
+            Phase::Climb | Phase::Finish => {
                 let value = |index: &usize| self.state.tries[*index].fitness.unwrap_or(f64::NEG_INFINITY);
                 let best = self.state.active.iter().max_by(|a, b| value(a).total_cmp(&value(b)));
                 &self.state.tries[best.copied().unwrap_or(0)]

@@ -612,6 +612,7 @@ mod tests {
             policy: PolicySettings {
                 rules: 2,
                 grow: false,
+                front: false,
                 most_rules: 8,
                 rules_tolerance: 0.01,
                 mirrored: false,
