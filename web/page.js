@@ -1,5 +1,5 @@
 // The page: one current state, which the sliders, the list, the player and the map all move and all show.
-import { actionOf, alone, condition, shares } from "./policy.js";
+import { actionOf, alone, condition, shares, wrapAngle } from "./policy.js";
 import { movePlant } from "./plant.js";
 import { withUnit } from "./format.js";
 import { Surface } from "./surface.js";
@@ -11,8 +11,9 @@ const CELL_RIGHT = 152;
 const CELL_TOP = 9;
 const CELL_BASE = 62;
 
-function cellPlace(value, [low, high]) {
-  const share = Math.min(Math.max((value - low) / (high - low), 0), 1);
+function cellPlace(value, [low, high], periodic) {
+  const shown = periodic ? wrapAngle(value, (low + high) / 2) : value;
+  const share = Math.min(Math.max((shown - low) / (high - low), 0), 1);
   return CELL_LEFT + share * (CELL_RIGHT - CELL_LEFT);
 }
 
@@ -55,7 +56,7 @@ export function spokenShares(base, say) {
 
 function showPictures(pictures, run, state) {
   for (const { base, rules, shares: columns, line, result, spoken, reading } of pictures) {
-    const say = shares(base, state);
+    const say = shares(run.policy.states, base, state);
     const action = actionOf(base, say);
     const height = (share) => share * (CELL_BASE - CELL_TOP);
     const setColumn = (element, share) => {
@@ -71,9 +72,11 @@ function showPictures(pictures, run, state) {
         // A slider moves one input: the other inputs' pictures stay as they are.
         if (cell.shown === state[variable]) return;
         cell.shown = state[variable];
-        const holds = condition(base.rules[index], variable, state[variable]);
+        const quantity = run.policy.states[variable];
+        const holds = condition(quantity, base.rules[index], variable, state[variable]);
         cell.level.setAttribute("y", (CELL_BASE - height(holds)).toFixed(2));
-        cell.line.setAttribute("transform", `translate(${cellPlace(state[variable], run.states[variable].range).toFixed(2)} 0)`);
+        const place = cellPlace(state[variable], run.states[variable].range, quantity.periodic);
+        cell.line.setAttribute("transform", `translate(${place.toFixed(2)} 0)`);
       });
     });
     line.setAttribute("transform", `translate(${cellPlace(action, base.limits).toFixed(2)} 0)`);

@@ -133,7 +133,7 @@ export class Player {
     this.cursors = [];
     this.readings = [];
     run.policy.actions.forEach((base) => {
-      const say = trajectory.states.map((state) => shares(base, state));
+      const say = trajectory.states.map((state) => shares(run.policy.states, base, state));
       const whose = run.policy.actions.length > 1 ? ` on ${base.name}` : "";
       const name = `who has the say${whose}, rule 1 lowest`;
       const bands = svgElement("g", {});

@@ -1,16 +1,30 @@
 // A fuzzy policy, as policy.json holds it: equations 2 and 4 of the paper, as in crates/fpsrl/src/policy/fuzzy.rs.
 
+// An angle, moved by whole turns as near to another as they can bring it: into [-pi, pi] if that is 0.
+export function wrapAngle(angle, to = 0) {
+  const turn = 2 * Math.PI;
+  const turns = (angle - to) / turn;
+  // Halves are rounded away from zero.
+  return angle - turn * Math.sign(turns) * Math.round(Math.abs(turns));
+}
+
+// How far a value is from a rule's centre, in widths: for an angle, the shorter way around.
+export function distanceTo(quantity, rule, variable, value) {
+  const difference = value - rule.centre[variable];
+  return (quantity.periodic ? wrapAngle(difference) : difference) / rule.width[variable];
+}
+
 // How far one condition of a rule holds.
-export function condition(rule, variable, value) {
-  const distance = (rule.centre[variable] - value) / rule.width[variable];
+export function condition(quantity, rule, variable, value) {
+  const distance = distanceTo(quantity, rule, variable, value);
   return Math.exp(-0.5 * distance * distance);
 }
 
-// The logarithm of a rule's membership. A state may hold more than the rules see, after what they see. Squares of far states may not be finite; any rule is as good as another then.
-export function logMembership(rule, state) {
+// The logarithm of a rule's membership; `states` are the policy's. A state may hold more than the rules see, after what they see. Squares of far states may not be finite; any rule is as good as another then.
+export function logMembership(states, rule, state) {
   let sum = 0;
   for (let variable = 0; variable < rule.centre.length; variable++) {
-    const distance = (rule.centre[variable] - state[variable]) / rule.width[variable];
+    const distance = distanceTo(states[variable], rule, variable, state[variable]);
     sum += distance * distance;
   }
   return Math.max(-0.5 * sum, -Number.MAX_VALUE / 4);
@@ -24,8 +38,8 @@ export function sharesOf(logs) {
   return memberships.map((membership) => membership / total);
 }
 
-export function shares(base, state) {
-  return sharesOf(base.rules.map((rule) => logMembership(rule, state)));
+export function shares(states, base, state) {
+  return sharesOf(base.rules.map((rule) => logMembership(states, rule, state)));
 }
 
 // The action that comes of the rules' shares.
@@ -37,8 +51,8 @@ export function actionOf(base, given) {
 }
 
 // The action of one rule base in a state.
-export function act(base, state) {
-  return actionOf(base, shares(base, state));
+export function act(states, base, state) {
+  return actionOf(base, shares(states, base, state));
 }
 
 // The action that a rule takes when it alone is active.

@@ -1,14 +1,14 @@
 // The control surface: the action over two inputs as a map, with the log, the trajectory and the state on it.
-import { actionOf, sharesOf } from "./policy.js";
+import { actionOf, distanceTo, sharesOf } from "./policy.js";
 import { formatNumber, ticks, withUnit } from "./format.js";
 
 const SURFACE_CELLS = 72;
 
 // The action on a grid over two inputs, row by row from below; the other inputs as in the state.
-export function surfaceGrid(base, ranges, state, across, up, cells) {
+export function surfaceGrid(states, base, ranges, state, across, up, cells) {
   const values = new Float64Array(cells * cells);
   const at = (variable, index) => ranges[variable][0] + ((ranges[variable][1] - ranges[variable][0]) * (index + 0.5)) / cells;
-  const square = (rule, variable, value) => ((rule.centre[variable] - value) / rule.width[variable]) ** 2;
+  const square = (rule, variable, value) => distanceTo(states[variable], rule, variable, value) ** 2;
   // What does not change over the grid, or only along one side of it, is computed once.
   const parts = base.rules.map((rule) => {
     let fixed = 0;
@@ -64,7 +64,7 @@ export class Surface {
     const ranges = run.states.map((variable) => variable.range);
     const base = run.policy.actions[this.action];
     const [low, high] = base.limits;
-    const values = surfaceGrid(base, ranges, state, across, up, SURFACE_CELLS);
+    const values = surfaceGrid(run.policy.states, base, ranges, state, across, up, SURFACE_CELLS);
     const x = (value) => box.left + ((value - ranges[across][0]) / (ranges[across][1] - ranges[across][0])) * (box.right - box.left);
     const y = (value) => box.bottom - ((value - ranges[up][0]) / (ranges[up][1] - ranges[up][0])) * (box.bottom - box.top);
 

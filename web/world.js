@@ -1,5 +1,5 @@
 // A learned world of one network for each variable, as in crates/fpsrl/src/world/model.rs.
-import { act } from "./policy.js";
+import { act, wrapAngle } from "./policy.js";
 
 // The prediction of one network for physical inputs, in physical units.
 export function predict(part, inputs) {
@@ -15,14 +15,6 @@ export function predict(part, inputs) {
     });
   });
   return values[0] * part.output[1] + part.output[0];
-}
-
-// An angle, moved by whole turns into [-pi, pi].
-export function wrapAngle(angle) {
-  const turn = 2 * Math.PI;
-  const turns = angle / turn;
-  // Halves are rounded away from zero.
-  return angle - turn * Math.sign(turns) * Math.round(Math.abs(turns));
 }
 
 // What is applied of an action: actuators move only so fast, and set-points have limits of their own.
@@ -67,7 +59,7 @@ export function rollout(world, policy, start, horizon, discount) {
       value += weight * later;
     } else {
       const state = states[states.length - 1];
-      const action = applied(world, state, policy.actions.map((base) => act(base, state)));
+      const action = applied(world, state, policy.actions.map((base) => act(policy.states, base, state)));
       const outcome = step(world, state, action);
       states.push(outcome.next);
       actions.push(action);

@@ -87,8 +87,8 @@ def export(run, out, arguments, tools):
     return lines
 
 
-def cases(run, name, large, extreme, response):
-    """Every format, with what it leaves to choose spread over the policies."""
+def cases(run, name, large, extreme, response, reaches_around=False):
+    """Every format, with what it leaves to choose spread over the policies. Tools for rules alone know no circle."""
     def case(format_, ending, *arguments, tools=()):
         options = ["--to", format_, *arguments]
         if not any(word in arguments for word in ("--guard",)):
@@ -108,6 +108,8 @@ def cases(run, name, large, extreme, response):
     yield case("python", ".py")
     yield case("javascript", ".mjs")
     yield case("json", ".json")
+    if reaches_around:
+        return
     yield case("fll", ".fll")
     yield case("fcl", ".fcl")
     # The memberships of extreme widths have more digits than fuzzylite writes.
@@ -118,13 +120,36 @@ def cases(run, name, large, extreme, response):
     yield case("fis", ".fis", tools=octave)
 
 
-def round_trips(run, name, policy):
+def round_trips(run, name, policy, reaches_around):
     """What was exported as rules comes back as the same policy."""
-    for ending in ("fll", "fcl", "fis", "json"):
+    for ending in ("fll", "fcl", "fis", "json") if not reaches_around else ("json",):
         back = DIRECTORY / f"{name}.{ending}.policy.json"
         result = fpsrl("import", DIRECTORY / f"{name}.{ending}", "--out", back, "--quiet", "--force")
         same = result.returncode == 0 and json.loads(back.read_text(encoding="utf-8")) == policy
         yield f"{name}, {ending}, read back", [(same, 0.0, 0, "fpsrl import" if same else result.stderr.strip())]
+
+
+def circles():
+    """Rules that measure an angle around the circle: one with a rule on both sides of half a turn, one with none."""
+    for name, response, reaches_around in (("cart-pole-balancing", "hold", False), ("cart-pole-swing-up", "clamp", True)):
+        policy = json.loads((ROOT / f"xtask/policies/{name}.json").read_text(encoding="utf-8"))
+        policy["states"][0]["periodic"] = True
+        if reaches_around:
+            first, *_, mirrored, _ = policy["actions"][0]["rules"]
+            first["centre"][0], mirrored["centre"][0], first["width"][0], mirrored["width"][0] = 3.0, -3.0, 0.5, 0.5
+        run = DIRECTORY / f"run-circle-{name}"
+        result = fpsrl("generate", name, "--samples", 1000, "--quiet", "--out", run, "--force")
+        assert result.returncode == 0, result.stderr
+        (run / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
+        yield (run, f"circle-{name}", policy, False, False, response, *([True] if reaches_around else []))
+
+
+def refusals(run, name):
+    """Rules that reach around the circle are not written for tools that know none."""
+    for format_ in ("fll", "fcl", "fis"):
+        result = fpsrl("export", run, "--out", DIRECTORY / f"{name}.{format_}", "--to", format_)
+        refused = result.returncode == 2 and "reaches around it in `theta`" in result.stderr
+        yield f"{name}, {format_}, refused", [(refused, 0.0, 0, "fpsrl export" if refused else result.stderr.strip())]
 
 
 def schemas(policies):
@@ -153,6 +178,7 @@ def main():
         policy = json.loads((ROOT / f"xtask/policies/{name}.json").read_text(encoding="utf-8"))
         (run / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
         runs.append((run, name, policy, False, False, "clamp"))
+    runs += circles()
     shapes = [(1, 1, 1, 1, False), (2, 4, 2, 3, True), (3, 6, 1, 5, True), (4, 20, 5, 12, False), (5, 20, 5, 12, True)]
     responses = ["fallback", "clamp", "flag", "hold", "clamp"]
     for (seed, states, actions, rules, extreme), response in zip(shapes, responses):
@@ -164,12 +190,13 @@ def main():
     failed = 0
     worst = {"double": 0.0, "single": 0.0}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for run, name, policy, large, extreme, response in runs:
-            for case in cases(run, name, large, extreme, response):
+        for run, name, policy, *how in runs:
+            for case in cases(run, name, *how):
                 jobs.append((f"{case[1].name}", pool.submit(export, *case)))
         results = [(label, job.result()) for label, job in jobs]
-    for run, name, policy, *_ in runs:
-        results += round_trips(run, name, policy)
+    for run, name, policy, *how in runs:
+        results += round_trips(run, name, policy, len(how) > 3)
+        results += refusals(run, name) if len(how) > 3 else []
     results += schemas([run / "policy.json" for run, *_ in runs])
     for label, lines in results:
         for passed, largest, compared, tool in lines:

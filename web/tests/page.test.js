@@ -1,13 +1,13 @@
 // The modules by themselves: statements that need neither a browser nor the library.
 import test from "node:test";
 import assert from "node:assert/strict";
-import { act, alone, logMembership, shares, sharesOf } from "../policy.js";
-import { wrapAngle } from "../world.js";
+import { act, alone, condition, logMembership, shares, sharesOf, wrapAngle } from "../policy.js";
 import { formatNumber, ticks, withUnit } from "../format.js";
 import { pose } from "../plant.js";
 import { surfaceGrid } from "../surface.js";
 import { trackPath, trackRange } from "../player.js";
 
+const states = [{}, {}, { periodic: true }];
 const base = {
   limits: [-2, 2],
   alpha: 3,
@@ -18,26 +18,26 @@ const base = {
 };
 
 test("far from every centre the nearest rule decides, and nothing is divided by zero", () => {
-  assert.ok(Math.abs(act(base, [0, 1e6, 0]) - alone(base, 0)) < 1e-12);
-  assert.ok(Number.isFinite(act(base, [1e300, -1e300, 1e300])));
-  assert.ok(Number.isFinite(logMembership(base.rules[0], [1e300, 0, 0])));
+  assert.ok(Math.abs(act(states, base, [0, 1e6, 0]) - alone(base, 0)) < 1e-12);
+  assert.ok(Number.isFinite(act(states, base, [1e300, -1e300, 1e300])));
+  assert.ok(Number.isFinite(logMembership(states, base.rules[0], [1e300, 0, 0])));
   assert.deepEqual(sharesOf([-1e307, -1e307]), [0.5, 0.5]);
 });
 
 test("the map of the action is the action", () => {
-  const ranges = [[-2, 2], [-3, 3], [-1, 1]];
+  const ranges = [[-2, 2], [-3, 3], [-5, 5]];
   // The last number is none that the rules see.
   const state = [0.3, -0.2, 0.4, 7];
   for (const [across, up] of [[0, 1], [2, 0], [1, 1]]) {
     const cells = 9;
-    const grid = surfaceGrid(base, ranges, state, across, up, cells);
+    const grid = surfaceGrid(states, base, ranges, state, across, up, cells);
     for (let row = 0; row < cells; row++) {
       for (let column = 0; column < cells; column++) {
         const at = (variable, index) => ranges[variable][0] + ((ranges[variable][1] - ranges[variable][0]) * (index + 0.5)) / cells;
         const moved = [...state];
         moved[up] = at(up, row);
         moved[across] = at(across, column);
-        assert.ok(Math.abs(grid[row * cells + column] - act(base, moved)) < 1e-12);
+        assert.ok(Math.abs(grid[row * cells + column] - act(states, base, moved)) < 1e-12);
       }
     }
   }
@@ -45,11 +45,11 @@ test("the map of the action is the action", () => {
 
 test("what the rules do not see changes nothing", () => {
   const state = [0.3, -0.2, 0.4];
-  assert.equal(act(base, [...state, 1e9]), act(base, state));
+  assert.equal(act(states, base, [...state, 1e9]), act(states, base, state));
 });
 
 test("shares add up to one", () => {
-  const found = shares(base, [0.1, 0.2, 0.3]);
+  const found = shares(states, base, [0.1, 0.2, 0.3]);
   assert.ok(Math.abs(found[0] + found[1] - 1) < 1e-15);
 });
 
@@ -63,6 +63,15 @@ test("numbers are short and have a true minus sign", () => {
   assert.equal(withUnit(-6e-7, "N", [-10, 10]), "0 N");
   assert.deepEqual(ticks([-1.2, 0.6], 4), [-1, -0.5, 0, 0.5]);
   assert.deepEqual(ticks([1, 1], 4), []);
+});
+
+test("a rule around half a turn holds on both sides of it, and turns away", () => {
+  const rule = { centre: [3], width: [0.5] };
+  const near = Math.exp(-0.5 * ((2 * Math.PI - 6.1) / 0.5) ** 2);
+  for (const value of [-3.1, -3.1 + 2 * Math.PI, -3.1 - 4 * Math.PI]) {
+    assert.ok(Math.abs(condition({ periodic: true }, rule, 0, value) - near) < 1e-12);
+  }
+  assert.ok(condition({}, rule, 0, -3.1) < 1e-30);
 });
 
 test("angles stay within a turn", () => {

@@ -13,13 +13,14 @@ const options = { skip: reference ? false : "FPSRL_REFERENCE names no file" };
 test("actions are those of the library in ten thousand states, with extreme parameters too", options, () => {
   let compared = 0;
   let largest = 0;
+  assert.ok(reference.policies.some(({ policy }) => policy.states.some((state) => state.periodic)), "no angle");
   for (const { policy, states, actions } of reference.policies) {
     states.forEach((state, index) => {
       policy.actions.forEach((base, action) => {
-        const difference = Math.abs(act(base, state) - actions[index][action]);
+        const difference = Math.abs(act(policy.states, base, state) - actions[index][action]);
         assert.ok(difference <= 1e-5, `${difference} in ${JSON.stringify(state)}`);
         largest = Math.max(largest, difference);
-        assert.ok(Math.abs(shares(base, state).reduce((sum, share) => sum + share, 0) - 1) < 1e-12);
+        assert.ok(Math.abs(shares(policy.states, base, state).reduce((sum, share) => sum + share, 0) - 1) < 1e-12);
       });
       compared += 1;
     });

@@ -123,10 +123,12 @@ pub fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
 pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     let imported = fpsrl::import::read(&arguments.file)?;
     let mut policy = imported.policy;
+    let mut otherwise = Vec::new();
     let written = match &arguments.into {
         Some(directory) => {
             let run = RunDirectory::open(directory)?;
             policy = run.adopt(&policy)?;
+            otherwise = run.measured_otherwise(&policy)?;
             run.file("policy.json")
         }
         None => {
@@ -152,6 +154,14 @@ pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
                 stdout,
                 "note: the file has no tanh; where several rules are active, actions differ by up to {:.1} % of their range",
                 100.0 * imported.difference
+            )?;
+        }
+        if !otherwise.is_empty() {
+            writeln!(
+                stdout,
+                "note: it measures {} in another way than the problem's rules (`periodic` below [policy]); it is scored as it is, and a \
+                 search goes on with its numbers in the problem's way",
+                otherwise.join(", ")
             )?;
         }
         if let Some(directory) = &arguments.into {

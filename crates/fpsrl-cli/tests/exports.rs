@@ -41,6 +41,48 @@ fn every_format_comes_with_vectors_and_a_certificate_that_no_tool_contradicts() 
     }
 }
 
+/// A pole with a rule around 3 rad, which holds beyond half a turn as well.
+const POLE: &str = r#"{"format": 1, "mirrored": false,
+    "states": [{"name": "angle", "unit": "rad", "periodic": true}, {"name": "speed", "unit": "rad/s"}],
+    "actions": [{"name": "force", "unit": "N", "limits": [-10, 10], "alpha": 5, "rules": [
+        {"centre": [3, 0.5], "width": [0.5, 2], "output": 1}, {"centre": [0, -0.5], "width": [1, 1], "output": -0.6}]}]}"#;
+
+#[test]
+fn a_rule_reaches_across_half_a_turn_in_every_language_and_is_refused_where_none_can_say_so() {
+    let directory = finished_run();
+    fs::write(directory.path().join("pole.json"), POLE).unwrap();
+    for (arguments, ending) in [
+        (&["c", "--precision", "single"][..], "c"),
+        (&["st", "--precision", "single"], "st"),
+        (&["python"], "py"),
+        (&["javascript"], "mjs"),
+        (&["onnx"], "onnx"),
+        (&["json"], "controller.json"),
+    ] {
+        let out = format!("pole.{ending}");
+        let output =
+            fpsrl(directory.path(), &[&["export", "pole.json", "--json", "-o", &out, "--to"], arguments].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let certificate: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        match &certificate["execution"] {
+            Value::Null => assert!(!certificate["not_executed"].as_str().unwrap().contains("failed"), "{certificate}"),
+            execution => assert_eq!(execution["differences"]["passed"], true, "{out}: {execution}"),
+        }
+        // What single precision does to it is computed without any tool.
+        assert!(certificate["model"].is_null() || certificate["model"]["passed"] == true, "{certificate}");
+    }
+    let text = fs::read_to_string(directory.path().join("pole.py")).unwrap();
+    assert!(text.contains("angle is around 3 +- 0.5 rad (across +-pi)"), "{text}");
+    for format in ["fll", "fcl", "fis"] {
+        let said = refused(directory.path(), &["export", "pole.json", "--to", format]);
+        assert!(said.contains("rule 1 of `force` reaches around it in `angle`") && said.contains("periodic"), "{said}");
+    }
+    let output = fpsrl(directory.path(), &["import", "pole.controller.json", "--out", "back.json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let back: Value = serde_json::from_str(&fs::read_to_string(directory.path().join("back.json")).unwrap()).unwrap();
+    assert_eq!(back["states"][0]["periodic"], true);
+}
+
 #[test]
 fn an_export_says_where_it_comes_from_unless_told_not_to() {
     let directory = finished_run();

@@ -69,7 +69,10 @@ fn policy(index: u32) -> Value {
         rules: (0..1 + index % 8).map(|one| rule(100 * action + one)).collect(),
     };
     let policy = FuzzyPolicy {
-        states: (0..states).map(|s| Quantity::new(format!("s{s}"), "")).collect(),
+        // Some of them angles, whose values are turns away from the centres.
+        states: (0..states)
+            .map(|s| Quantity { periodic: (index as usize + s) % 4 == 0, ..Quantity::new(format!("s{s}"), "") })
+            .collect(),
         mirrored: false,
         actions: (0..1 + index % 3).map(action).collect(),
     };

@@ -116,5 +116,14 @@ impl Transitions {
 /// assert!((fpsrl::data::wrap_angle(4.0) - (4.0 - std::f64::consts::TAU)).abs() < 1e-12);
 /// ```
 pub fn wrap_angle(angle: f64) -> f64 {
-    angle - std::f64::consts::TAU * (angle / std::f64::consts::TAU).round()
+    nearest_image(angle, 0.0)
+}
+
+/// An angle, moved by whole turns as near to another as they can bring it. What needs none stays as it is, to the last bit.
+///
+/// ```
+/// assert!((fpsrl::data::nearest_image(-3.0, 3.1) - (std::f64::consts::TAU - 3.0)).abs() < 1e-12);
+/// ```
+pub fn nearest_image(angle: f64, to: f64) -> f64 {
+    angle - std::f64::consts::TAU * ((angle - to) / std::f64::consts::TAU).round()
 }

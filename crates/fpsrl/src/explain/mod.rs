@@ -14,7 +14,7 @@ mod words;
 pub use crate::policy::Condition;
 pub use picture::rule_picture;
 pub(crate) use picture::{
-    CELL, combined_cell, curve_places, histogram_path, membership_cell, minus, output_cell, shortened,
+    CELL, combined_cell, condition, curve_places, histogram_path, membership_cell, minus, output_cell, shortened,
 };
 #[cfg(feature = "png")]
 pub use png::png;
@@ -25,5 +25,5 @@ pub use relevance::{Simplification, TOLERANCE, simplify};
 pub use svg::escape;
 pub use trajectory::{Opening, Roller, Trajectory, on_plant};
 pub use weakness::{TriedStart, WeakStart, WeakStretch, Weaknesses, weaknesses};
+pub(crate) use words::{around, noticeable, with_unit};
 pub use words::{count, number, sentences, unused_inputs};
-pub(crate) use words::{noticeable, with_unit};

@@ -4,14 +4,15 @@
 //! red line and how far the condition holds there as a grey area. The report shows the cells one by one and moves
 //! them; [`rule_picture`] puts them together in one file.
 
+use std::f64::consts::TAU;
 use std::fmt::Write;
 
 use super::profile::{DataProfile, InputProfile};
 use super::prototype;
 use super::svg::{Axis, escape, line, place};
-use super::words::{noticeable, number, with_unit};
+use super::words::{around, noticeable, number, with_unit};
 use crate::plant::PlantKind;
-use crate::policy::{ActionRules, FuzzyPolicy, Rule};
+use crate::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 
 /// Width and height of a cell.
 pub(crate) const CELL: [f64; 2] = [160.0, 84.0];
@@ -38,15 +39,18 @@ pub(crate) fn input_axis(range: [f64; 2]) -> Axis {
 }
 
 /// How far a condition holds, by itself.
-pub(crate) fn condition(rule: &Rule, variable: usize, value: f64) -> f64 {
-    let distance = (rule.centre[variable] - value) / rule.width[variable];
+pub(crate) fn condition(quantity: &Quantity, rule: &Rule, variable: usize, value: f64) -> f64 {
+    let distance = quantity.difference(rule.centre[variable], value) / rule.width[variable];
     (-0.5 * distance * distance).exp()
 }
 
-/// Where a condition's curve is computed: over the range, and finer around its centre, however narrow it is.
-pub(crate) fn curve_places(rule: &Rule, variable: usize, [low, high]: [f64; 2]) -> Vec<f64> {
+/// Where a condition's curve is computed: over the range, and finer around its centre, however narrow it is. Of an angle,
+/// what reaches beyond the range comes in again at its other side.
+pub(crate) fn curve_places(quantity: &Quantity, rule: &Rule, variable: usize, [low, high]: [f64; 2]) -> Vec<f64> {
     let (centre, width) = (rule.centre[variable], rule.width[variable]);
-    let around = (-6..=6).map(|half| centre + 0.5 * f64::from(half) * width);
+    let turns = if quantity.periodic { -1..=1 } else { 0..=0 };
+    let centres = turns.map(|turn| centre + TAU * f64::from(turn));
+    let around = centres.flat_map(|centre| (-6..=6).map(move |half| centre + 0.5 * f64::from(half) * width));
     let mut places: Vec<f64> = (0..=28).map(|index| low + (high - low) * f64::from(index) / 28.0).collect();
     places.extend(around.filter(|place| (low..high).contains(place)));
     places.sort_by(f64::total_cmp);
@@ -59,15 +63,17 @@ pub(crate) fn membership_cell(
     name: &str,
     behind: &str,
     range: [f64; 2],
+    quantity: &Quantity,
     rule: &Rule,
     variable: usize,
     value: f64,
 ) -> String {
     let axis = input_axis(range);
     let height = |share: f64| BASE - share * (BASE - TOP);
-    let places = curve_places(rule, variable, range);
-    let curve = line(places.iter().map(|place| (axis.at(*place), height(condition(rule, variable, *place)))));
-    let level = height(condition(rule, variable, value));
+    let holds = |value: f64| height(condition(quantity, rule, variable, value));
+    let places = curve_places(quantity, rule, variable, range);
+    let curve = line(places.iter().map(|place| (axis.at(*place), holds(*place))));
+    let level = holds(value);
     let ignored = if rule.ignores(variable) { " ignored" } else { "" };
     format!(
         "{behind}<clipPath id=\"{name}\"><rect class=\"level\" x=\"0\" y=\"{level}\" width=\"{width}\" \
@@ -77,7 +83,7 @@ pub(crate) fn membership_cell(
         level = place(level),
         width = CELL[0],
         scale = scale(&axis, 3),
-        state = state_line(axis.within(value)),
+        state = state_line(axis.within(quantity.nearest(value, 0.5 * (range[0] + range[1])))),
     )
 }
 
@@ -216,14 +222,11 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
             }
             for (variable, input) in profile.inputs.iter().enumerate().take(policy.states.len()) {
                 let name = format!("c{number_of_action}-{index}-{variable}");
-                let cell =
-                    membership_cell(&name, &histogram_path(input), input.range, rule, variable, example[variable]);
+                let (quantity, behind) = (&policy.states[variable], histogram_path(input));
+                let cell = membership_cell(&name, &behind, input.range, quantity, rule, variable, example[variable]);
                 let text = match rule.ignores(variable) {
                     true => "any".to_owned(),
-                    false => {
-                        let around = format!("{} ± {}", number(rule.centre[variable]), number(rule.width[variable]));
-                        minus(&with_unit(&around, &policy.states[variable].unit))
-                    }
+                    false => minus(&around(quantity, rule.centre[variable], rule.width[variable])),
                 };
                 let _ = write!(
                     svg,
@@ -281,4 +284,23 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::PI;
+
+    #[test]
+    fn a_curve_around_half_a_turn_is_drawn_on_both_sides() {
+        let rule = Rule { centre: vec![3.0], width: vec![0.05], output: 1.0 };
+        let angle = Quantity { periodic: true, ..Quantity::new("theta", "rad") };
+        let largest_below = |quantity: &Quantity| {
+            let places = curve_places(quantity, &rule, 0, [-PI, PI]);
+            places.iter().filter(|p| **p < 0.0).map(|p| condition(quantity, &rule, 0, *p)).fold(0.0, f64::max)
+        };
+        // At -π the rule is 0.14 away from its centre, nearly three widths.
+        assert!((0.01..0.03).contains(&largest_below(&angle)));
+        assert_eq!(largest_below(&Quantity::new("theta", "rad")), 0.0);
+    }
 }

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::profile::DataProfile;
 use super::trajectory::{Opening, Roller};
+use crate::data::wrap_angle;
 use crate::policy::FuzzyPolicy;
 use crate::problem::Problem;
 use crate::random::{Purpose, Stream};
@@ -200,7 +201,9 @@ pub fn weaknesses(problem: &Problem, profile: &DataProfile, policy: &FuzzyPolicy
     let distance = |a: usize, b: usize| {
         let squares = free.iter().map(|&variable| {
             let [low, high] = profile.inputs[variable].range;
-            ((points[a].state[variable] - points[b].state[variable]) / (high - low)).powi(2)
+            let apart = points[a].state[variable] - points[b].state[variable];
+            let apart = if problem.states[variable].angle { wrap_angle(apart) } else { apart };
+            (apart / (high - low)).powi(2)
         });
         squares.sum::<f64>().sqrt()
     };

@@ -1,6 +1,8 @@
 //! Each rule as a sentence.
 
-use crate::policy::{ActionRules, FuzzyPolicy, Rule};
+use std::f64::consts::PI;
+
+use crate::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 
 /// Each rule of a policy as a sentence, action by action.
 ///
@@ -41,10 +43,7 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, rule: &Rule) -> String {
         .zip(rule.centre.iter().zip(&rule.width))
         .enumerate()
         .filter(|(variable, _)| !rule.ignores(*variable))
-        .map(|(_, (state, (centre, width)))| {
-            let around = format!("{} ± {}", number(*centre), number(*width));
-            format!("{} is around {}", state.name, with_unit(&around, &state.unit))
-        })
+        .map(|(_, (state, (centre, width)))| format!("{} is around {}", state.name, around(state, *centre, *width)))
         .collect();
     let alone = ActionRules { rules: vec![rule.clone()], ..action.clone() };
     let wanted = with_unit(&number(noticeable(alone.alone(0), action.limits)), &action.unit);
@@ -53,6 +52,14 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, rule: &Rule) -> String {
         return format!("ALWAYS {consequence}");
     }
     format!("IF {} THEN {consequence}", conditions.join(" AND "))
+}
+
+/// Where a condition holds, such as 0.5 ± 0.1 m. Of an angle it is said if that reaches across ±π.
+pub(crate) fn around(quantity: &Quantity, centre: f64, width: f64) -> String {
+    let text = with_unit(&format!("{} ± {}", number(centre), number(width)), &quantity.unit);
+    // What reaches all around has no side.
+    let across = quantity.periodic && width < PI && centre.abs() + width > PI;
+    if across { format!("{text} (across ±π)") } else { text }
 }
 
 /// A number with its unit, if it has one.
@@ -106,6 +113,16 @@ pub fn count(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_condition_that_reaches_across_half_a_turn_says_so() {
+        let angle = Quantity { periodic: true, ..Quantity::new("theta", "rad") };
+        assert_eq!(around(&angle, 3.0, 0.5), "3 ± 0.5 rad (across ±π)");
+        assert_eq!(around(&angle, -3.0, 0.5), "-3 ± 0.5 rad (across ±π)");
+        assert_eq!(around(&angle, 0.5, 0.5), "0.5 ± 0.5 rad");
+        assert_eq!(around(&angle, 0.5, 9.0), "0.5 ± 9 rad");
+        assert_eq!(around(&Quantity::new("theta", "rad"), 3.0, 0.5), "3 ± 0.5 rad");
+    }
 
     #[test]
     fn numbers_keep_three_digits_and_no_more() {

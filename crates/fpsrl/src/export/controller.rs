@@ -2,14 +2,17 @@
 //!
 //! One step, in this order:
 //!
-//! 1. An input that is NaN, infinite or beyond [`Precision::largest_input`] is *unusable*. Then the flag is set, and the
-//!    action is the fallback; under [`Response::Hold`] it is the last action.
-//! 2. Else an input outside the range that the data covered sets the flag, and the [`Response`] says what follows.
+//! 1. An input that is NaN, infinite or beyond [`Precision::largest_input`] is *unusable*; so is an angle that rules measure
+//!    around the circle beyond [`Precision::largest_angle`]. Then the flag is set, and the action is the fallback; under
+//!    [`Response::Hold`] it is the last action.
+//! 2. Else an input outside the range that the data covered sets the flag, and the [`Response`] says what follows. Of such
+//!    an angle, whole turns make no difference.
 //! 3. The policy gives the action (equation 4 of the paper).
 //! 4. A rate limit keeps the action near the last one, and the action's own limits hold whatever happened before.
 //!
 //! [`Controller::step`] is the reference that every export is compared with.
 
+use super::angle;
 use crate::error::{Error, Result};
 use crate::policy::FuzzyPolicy;
 
@@ -70,7 +73,7 @@ pub enum Response {
 pub struct Guard {
     /// What happens outside.
     pub response: Response,
-    /// The covered range of each state variable.
+    /// The covered range of each state variable; of an angle that rules measure around the circle, an arc.
     pub ranges: Vec<[f64; 2]>,
 }
 
@@ -186,6 +189,15 @@ impl Controller {
                 );
             }
             for rule in &action.rules {
+                let lost = rule.centre.iter().enumerate().find(|(variable, c)| c.abs() > self.largest_input(*variable));
+                if let Some((variable, centre)) = lost.filter(|(variable, _)| self.policy.states[*variable].periodic) {
+                    return Err(Error::setting(
+                        format!("{name}.rules"),
+                        centre,
+                        format!("an angle is at most {:e}", self.largest_input(variable)),
+                        "take whole turns off the centre",
+                    ));
+                }
                 if let Some(value) = rule.centre.iter().chain([&rule.output]).find(|value| too_large(**value)) {
                     return refuse(
                         format!("{name}.rules"),
@@ -226,6 +238,17 @@ impl Controller {
         self.guard.as_ref().is_some_and(|guard| guard.response == Response::Hold)
     }
 
+    /// Beyond this, an input is unusable.
+    pub fn largest_input(&self, variable: usize) -> f64 {
+        let periodic = self.policy.states[variable].periodic;
+        if periodic { self.precision.largest_angle() } else { self.precision.largest_input() }
+    }
+
+    /// Whether rules measure an angle around the circle.
+    pub fn is_periodic(&self) -> bool {
+        self.policy.states.iter().any(|state| state.periodic)
+    }
+
     /// What the last action is before the first step.
     pub fn first(&self) -> Vec<f64> {
         self.fallback.clone()
@@ -238,16 +261,23 @@ impl Controller {
 
     /// One step with another computation of the rules, such as one in single precision.
     pub(super) fn step_with(&self, last: &mut [f64], state: &[f64], act: impl FnOnce(&[f64]) -> Vec<f64>) -> bool {
-        let largest = self.precision.largest_input();
-        let unusable = state.iter().any(|value| value.is_nan() || value.abs() > largest);
+        let unusable = state
+            .iter()
+            .enumerate()
+            .any(|(variable, value)| value.is_nan() || value.abs() > self.largest_input(variable));
         let mut seen = state.to_vec();
         let mut outside = unusable;
         let mut response = Response::Flag;
         if let (Some(guard), false) = (&self.guard, unusable) {
-            for (value, [low, high]) in seen.iter_mut().zip(&guard.ranges) {
-                outside |= *value < *low || *value > *high;
-                if guard.response == Response::Clamp {
-                    *value = value.max(*low).min(*high);
+            for ((value, quantity), &range) in seen.iter_mut().zip(&self.policy.states).zip(&guard.ranges) {
+                if quantity.periodic && angle::is_whole(range) {
+                    continue;
+                }
+                let [low, high] = range;
+                let place = if quantity.periodic { angle::place(*value, range) } else { *value };
+                outside |= place < low || place > high;
+                if guard.response == Response::Clamp && !(low..=high).contains(&place) {
+                    *value = if place < low { low } else { high };
                 }
             }
             response = guard.response;
@@ -273,6 +303,7 @@ impl Controller {
 pub(crate) mod tests {
     use super::*;
     use crate::policy::{ActionRules, Quantity, Rule};
+    use std::f64::consts::{PI, TAU};
 
     /// A policy of one action over two variables.
     pub(crate) fn small_policy() -> FuzzyPolicy {
@@ -348,6 +379,42 @@ pub(crate) mod tests {
             }
             let acts = acted(&small(Precision::Double, Some(Response::Hold), None), &[[0.1, -0.2], [broken, 0.0]]);
             assert_eq!(acts[1], (acts[0].0, true));
+        }
+    }
+
+    /// A policy of a pole: one rule around the lowest position, on both sides of half a turn, and one around the highest.
+    pub(crate) fn swinging(precision: Precision, response: Option<Response>, range: [f64; 2]) -> Controller {
+        let mut policy = small_policy();
+        policy.states[0] = Quantity { periodic: true, ..Quantity::new("theta", "rad") };
+        policy.actions[0].rules[0].centre[0] = 3.0;
+        policy.actions[0].rules[0].width[0] = 0.5;
+        let guard = response.map(|response| Guard { response, ranges: vec![range, [-0.7, 0.7]] });
+        Controller::new("swinging", policy, precision, guard, vec![0.5], vec![None]).unwrap()
+    }
+
+    #[test]
+    fn whole_turns_make_no_difference_to_an_angle() {
+        for (response, range) in
+            [(None, [0.0; 2]), (Some(Response::Fallback), [-PI, PI]), (Some(Response::Clamp), [2.0, 4.0])]
+        {
+            let controller = swinging(Precision::Double, response, range);
+            let acts = acted(&controller, &[[3.3, 0.1], [3.3 - TAU, 0.1], [3.3 + 3.0 * TAU, 0.1]]);
+            for (action, outside) in &acts {
+                assert!((action - acts[0].0).abs() < 1e-9 && !outside, "{acts:?}");
+            }
+            let unusable = acted(&controller, &[[1.1e6, 0.1]]);
+            assert_eq!(unusable, [(0.5, true)]);
+        }
+    }
+
+    #[test]
+    fn outside_of_its_arc_an_angle_is_shown_at_the_nearer_end() {
+        let controller = swinging(Precision::Double, Some(Response::Clamp), [2.5, 3.8]);
+        let at = |angle: f64| controller.policy.act(&[angle, 0.1])[0];
+        // -2 is 0.48 beyond 3.8, the other way around; -7 is -0.72.
+        for (angle, seen, outside) in [(-3.0, -3.0, false), (-2.0, 3.8, true), (2.0, 2.5, true), (-4.6, 2.5, true)] {
+            let (action, flag) = acted(&controller, &[[angle, 0.1]])[0];
+            assert!((action - at(seen)).abs() < 1e-12 && flag == outside, "{angle}: {action} {}", at(seen));
         }
     }
 

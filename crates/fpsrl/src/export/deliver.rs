@@ -8,7 +8,7 @@ use super::controller::{Controller, Guard, Precision, Response};
 use super::provenance::Provenance;
 use super::vectors::{OutOfRange, Vectors};
 use super::verify::{Verification, execute, execute_quickly};
-use super::{Format, Target, covered_ranges};
+use super::{Target, covered_ranges};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::FuzzyPolicy;
@@ -71,9 +71,7 @@ impl Source {
             let policy = run.policy(&problem)?;
             let summary = run.file("summary.json");
             let provenance = Provenance::read(&run.file("policy.json"), summary.exists().then_some(summary.as_path()))?;
-            let mut ranges = covered_ranges(&run.transitions(&problem)?);
-            ranges.truncate(policy.states.len());
-            let ranges = Some(ranges);
+            let ranges = Some(covered_ranges(&policy.states, &run.transitions(&problem)?));
             let rate_limits = problem.actions.iter().map(|action| action.rate).collect();
             let notes = notes(&problem);
             return Ok(Self { name: problem.name, policy, ranges, rate_limits, notes, provenance });
@@ -186,11 +184,7 @@ pub fn deliver(
     }
     let interface = Interface::new(controller, target, &generated);
     let vectors = match target.format {
-        Format::Fll if interface.response == Some(Response::Clamp) => {
-            Vectors::of_rules(controller, OutOfRange::Clamped)
-        }
-        Format::Fll | Format::Fcl => Vectors::of_rules(controller, OutOfRange::Taken),
-        Format::Fis => Vectors::of_rules(controller, OutOfRange::Refused),
+        format if format.is_rule_base() => Vectors::of_rules(controller, OutOfRange::of(format, interface.response)),
         _ => Vectors::new(controller),
     };
     let mut prepared = Vec::new();

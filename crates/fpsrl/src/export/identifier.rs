@@ -656,6 +656,11 @@ pub(super) const FUZZY: Language = Language {
 impl Language {
     /// A name for each text, in their order; a text that occurs twice gets two names.
     pub fn names<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        self.names_beside(&[], texts)
+    }
+
+    /// The same beside further words that the generated code uses itself.
+    pub fn names_beside<'a>(&self, own: &[&str], texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let mut taken: Vec<String> = Vec::new();
         texts
             .into_iter()
@@ -664,7 +669,7 @@ impl Language {
                 if self.lower_case {
                     wanted.make_ascii_lowercase();
                 }
-                if self.reserved.iter().any(|word| self.same(word, &wanted)) {
+                if self.reserved.iter().chain(own).any(|word| self.same(word, &wanted)) {
                     wanted.push_str("_value");
                 }
                 let mut name = wanted.clone();

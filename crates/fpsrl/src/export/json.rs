@@ -25,6 +25,9 @@ pub struct ControllerFile {
     pub rate_limits: Vec<Option<f64>>,
     /// Inputs beyond this are unusable.
     pub largest_input: f64,
+    /// Angles that rules measure around the circle are so beyond this; left out if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_angle: Option<f64>,
     /// Where it comes from; null if that was left away.
     pub provenance: Option<Provenance>,
 }
@@ -38,6 +41,7 @@ pub(super) fn generate(controller: &Controller, provenance: Option<&Provenance>)
         fallback: controller.fallback.clone(),
         rate_limits: controller.rate_limits.clone(),
         largest_input: controller.precision.largest_input(),
+        largest_angle: controller.is_periodic().then(|| controller.precision.largest_angle()),
         provenance: provenance.cloned(),
     };
     let names = Names {

@@ -4,9 +4,10 @@
 //! [`Target`] turns it into files, and a [`Certificate`] says how far what they compute is from the reference, on
 //! states inside, at the edge of, and far outside of the data, and on numbers that are none.
 //!
-//! The modules: [`controller`](Controller) what is exported; `guard` what the data covered; `identifier` names in other
+//! The modules: [`controller`](Controller) what is exported; `guard` what the data covered; `angle` whole turns; `identifier` names in other
 //! languages; `view` the controller as templates see it; a file for each target; `certificate` and `verify`.
 
+mod angle;
 mod c;
 mod certificate;
 mod controller;
@@ -188,9 +189,7 @@ impl Target {
             Format::Javascript => scripts::javascript(controller, provenance, stem),
             Format::Rust => scripts::rust(controller, provenance),
             Format::Onnx => onnx::generate(controller, provenance),
-            Format::Fll => rule_base::fll(controller, provenance),
-            Format::Fcl => rule_base::fcl(controller, provenance, self.dialect == Dialect::Fuzzylite),
-            Format::Fis => rule_base::fis(controller, provenance),
+            Format::Fll | Format::Fcl | Format::Fis => rule_base::generate(controller, provenance, self),
             Format::Json => json::generate(controller, provenance),
         }
     }

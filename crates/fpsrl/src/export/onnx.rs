@@ -9,7 +9,7 @@ use super::identifier;
 use super::protobuf::Message;
 use super::provenance::Provenance;
 use super::view::head;
-use super::{Generated, GeneratedFile, Names};
+use super::{Generated, GeneratedFile, Names, angle};
 use crate::error::Result;
 
 /// The version of the operators: the oldest that has all of them, so that older runtimes read it too.
@@ -140,6 +140,15 @@ impl Graph {
         self.node("Min", &[&raised, high], &[])
     }
 
+    /// A value less as many whole turns as an angle has, to the nearest.
+    fn less_turns(&mut self, value: &str, angle: &str) -> String {
+        let turn = self.row(&[std::f64::consts::TAU]);
+        let turns = self.node("Div", &[angle, &turn], &[]);
+        let whole = self.node("Round", &[&turns], &[]);
+        let taken = self.node("Mul", &[&turn, &whole], &[]);
+        self.node("Sub", &[value, &taken], &[])
+    }
+
     fn any(&mut self, columns: &[String]) -> String {
         let mut all = columns[0].clone();
         for column in &columns[1..] {
@@ -150,22 +159,33 @@ impl Graph {
 
     fn see(&mut self, controller: &Controller) -> Seen {
         let state = self.node("Cast", &["state"], &[("to", DOUBLE as i64)]);
-        let largest = controller.precision.largest_input();
-        let (lowest, largest) = (self.row(&[-largest]), self.row(&[largest]));
+        let limits = |graph: &mut Self, largest: f64| [graph.row(&[-largest]), graph.row(&[largest])];
+        let of_inputs = limits(self, controller.precision.largest_input());
+        let of_angles = controller.is_periodic().then(|| limits(self, controller.precision.largest_angle()));
         let (mut columns, mut bad, mut out) = (Vec::new(), Vec::new(), Vec::new());
-        for variable in 0..controller.policy.states.len() {
+        for (variable, quantity) in controller.policy.states.iter().enumerate() {
             let mut column = self.column(&state, variable);
-            let above = self.node("GreaterOrEqual", &[&column, &lowest], &[]);
-            let below = self.node("LessOrEqual", &[&column, &largest], &[]);
+            let [lowest, largest] = of_angles.as_ref().filter(|_| quantity.periodic).unwrap_or(&of_inputs);
+            let above = self.node("GreaterOrEqual", &[&column, lowest], &[]);
+            let below = self.node("LessOrEqual", &[&column, largest], &[]);
             let usable = self.node("And", &[&above, &below], &[]);
             bad.push(self.node("Not", &[&usable], &[]));
-            if let Some(guard) = &controller.guard {
-                let [low, high] = guard.ranges[variable];
+            let range = controller.guard.as_ref().map(|guard| (guard.ranges[variable], guard.response));
+            if let Some((range, response)) = range.filter(|(range, _)| !(quantity.periodic && angle::is_whole(*range)))
+            {
+                let [low, high] = range;
                 let (low, high) = (self.row(&[low]), self.row(&[high]));
-                out.push(self.node("Less", &[&column, &low], &[]));
-                out.push(self.node("Greater", &[&column, &high], &[]));
-                if guard.response == super::Response::Clamp {
-                    column = self.limit(&column, &low, &high);
+                let place = if quantity.periodic {
+                    let middle = self.row(&[0.5 * (range[0] + range[1])]);
+                    let from_middle = self.node("Sub", &[&column, &middle], &[]);
+                    self.less_turns(&column, &from_middle)
+                } else {
+                    column.clone()
+                };
+                out.push(self.node("Less", &[&place, &low], &[]));
+                out.push(self.node("Greater", &[&place, &high], &[]));
+                if response == super::Response::Clamp {
+                    column = self.limit(&place, &low, &high);
                 }
             }
             columns.push(column);
@@ -186,7 +206,10 @@ impl Graph {
         for (variable, column) in seen.columns.iter().enumerate() {
             let centres = self.row(&rules.iter().map(|rule| rule.centre[variable]).collect::<Vec<_>>());
             let widths = self.row(&rules.iter().map(|rule| rule.width[variable]).collect::<Vec<_>>());
-            let difference = self.node("Sub", &[&centres, column], &[]);
+            let mut difference = self.node("Sub", &[&centres, column], &[]);
+            if policy.states[variable].periodic {
+                difference = self.less_turns(&difference, &difference);
+            }
             let ratio = self.node("Div", &[&difference, &widths], &[]);
             let square = self.node("Mul", &[&ratio, &ratio], &[]);
             squares = Some(match squares {

@@ -3,8 +3,10 @@
 //! These formats hold the rules exactly, but have no place for α, the hyperbolic tangent and the limits. So a comment
 //! says which function turns a tool's output into the action, and another one, beginning with `@fpsrl`, says it for
 //! [`crate::import`]. The order of a Gaussian's numbers is mean, deviation in FLL and FCL, and deviation, mean in FIS.
-//! Far from every rule these tools divide 0 by 0, where the policy keeps to the nearest rule.
+//! Far from every rule these tools divide 0 by 0, where the policy keeps to the nearest rule. They know no circle: rules
+//! that measure an angle around it are written as plain Gaussians where that changes nothing, and refused elsewhere.
 
+use std::f64::consts::PI;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -12,11 +14,12 @@ use serde::{Deserialize, Serialize};
 use super::controller::{Controller, Response};
 use super::identifier::{self, ascii};
 use super::provenance::Provenance;
+use super::vectors::{OutOfRange, speaks, states_of_rules};
 use super::view::head;
-use super::{Generated, GeneratedFile, Names};
+use super::{Dialect, Format, Generated, GeneratedFile, Names, Target, angle};
 use crate::error::{Error, Result};
-use crate::explain::sentences;
-use crate::policy::{FuzzyPolicy, Quantity};
+use crate::explain::{number, sentences};
+use crate::policy::{ActionRules, FuzzyPolicy, Quantity};
 
 /// What marks the comment that holds a [`Frame`].
 pub(crate) const MARK: &str = "@fpsrl ";
@@ -72,7 +75,7 @@ impl Parts {
         let mut comment: Vec<String> = head(controller, provenance)
             .into_iter()
             // How a controller behaves at its edges is the tool's affair here.
-            .filter(|line| !["guard ", "unusable ", "memory "].iter().any(|word| line.starts_with(word)))
+            .filter(|line| !["guard ", "unusable ", "memory ", "angles "].iter().any(|word| line.starts_with(word)))
             .collect();
         comment.push("These are the rules alone. The action follows from what they give, from -1 to 1, by".to_owned());
         for (action, name) in policy.actions.iter().zip(&actions) {
@@ -85,12 +88,8 @@ impl Parts {
                 action.unit
             )));
         }
-        comment.push("Far from every rule a tool divides 0 by 0; the policy keeps to the nearest rule.".to_owned());
-        let frame =
-            serde_json::to_string(&Frame::of(policy)).map_err(|_| Error::Internal("a policy has no form in JSON"))?;
-        comment.push(format!("{MARK}{frame}"));
         let rules = || policy.actions.iter().flat_map(|action| &action.rules);
-        let ranges = match &controller.guard {
+        let mut ranges = match &controller.guard {
             Some(guard) => guard.ranges.clone(),
             None => (0..policy.states.len())
                 .map(|variable| {
@@ -100,6 +99,18 @@ impl Parts {
                 })
                 .collect(),
         };
+        for (range, _) in ranges.iter_mut().zip(&policy.states).filter(|(_, state)| state.periodic) {
+            *range = angle::straight(if controller.guard.is_some() { *range } else { [-PI, PI] });
+        }
+        for (variable, _) in policy.states.iter().enumerate().filter(|(_, state)| state.periodic) {
+            let [low, high] = ranges[variable].map(number);
+            let name = &states[variable];
+            comment.push(ascii(&format!("The angle {name} is taken from {low} to {high} rad.")));
+        }
+        comment.push("Far from every rule a tool divides 0 by 0; the policy keeps to the nearest rule.".to_owned());
+        let frame =
+            serde_json::to_string(&Frame::of(policy)).map_err(|_| Error::Internal("a policy has no form in JSON"))?;
+        comment.push(format!("{MARK}{frame}"));
         Ok(Self { comment, engine: identifier::identifier(&controller.name), states, actions, ranges })
     }
 
@@ -124,13 +135,72 @@ impl Parts {
     }
 
     /// The largest output in a rule base, at least 1: the range of an output.
-    fn reach(action: &crate::policy::ActionRules) -> f64 {
+    fn reach(action: &ActionRules) -> f64 {
         action.rules.iter().fold(1.0, |reach, rule| rule.output.abs().max(reach))
     }
 }
 
+/// Refuses rules for a tool that knows straight lines only, if that makes a difference anywhere: in states as the test
+/// vectors hold them, the actions of plain Gaussians differ from the policy's by more than the tolerance.
+fn refuse_circles(controller: &Controller, format: Format) -> Result<()> {
+    let policy = &controller.policy;
+    if !controller.is_periodic() {
+        return Ok(());
+    }
+    let plain: Vec<Quantity> =
+        policy.states.iter().map(|state| Quantity { periodic: false, ..state.clone() }).collect();
+    let tolerance = controller.precision.tolerance();
+    let response = controller.guard.as_ref().map(|guard| guard.response);
+    for state in states_of_rules(controller, OutOfRange::of(format, response)) {
+        for action in policy.actions.iter().filter(|action| speaks(&policy.states, action, &state.seen)) {
+            let scale = action.limits[0].abs().max(action.limits[1].abs()).max(1.0);
+            let difference = action.act(&plain, &state.seen) - action.act(&policy.states, &state.seen);
+            if difference.abs() <= tolerance * scale && speaks(&plain, action, &state.seen) {
+                continue;
+            }
+            let (rule, variable) = reaching(policy, action, &state.seen);
+            let rule = format!(
+                "the format knows no circle, and rule {} of `{}` reaches around it in `{}`",
+                rule + 1,
+                action.name,
+                policy.states[variable].name
+            );
+            let hint = "choose another format, or set `periodic = false` below [policy] and search again";
+            return Err(Error::setting("to", format.name(), rule, hint));
+        }
+    }
+    Ok(())
+}
+
+/// The rule that has most to say in a state because it reaches around the circle, and the variable in which it does.
+fn reaching(policy: &FuzzyPolicy, action: &ActionRules, state: &[f64]) -> (usize, usize) {
+    let mut found = (0, 0, f64::NEG_INFINITY);
+    for (index, (rule, share)) in action.rules.iter().zip(action.shares(&policy.states, state)).enumerate() {
+        for (variable, quantity) in policy.states.iter().enumerate().filter(|(_, quantity)| quantity.periodic) {
+            let straight = (state[variable] - rule.centre[variable]) / rule.width[variable];
+            let around = quantity.difference(rule.centre[variable], state[variable]) / rule.width[variable];
+            // What the membership loses on the straight line.
+            let lost = share * -(0.5 * (around * around - straight * straight)).exp_m1();
+            if lost > found.2 {
+                found = (index, variable, lost);
+            }
+        }
+    }
+    (found.0, found.1)
+}
+
+/// The rules in one of the formats.
+pub(super) fn generate(controller: &Controller, provenance: Option<&Provenance>, target: &Target) -> Result<Generated> {
+    refuse_circles(controller, target.format)?;
+    match target.format {
+        Format::Fcl => fcl(controller, provenance, target.dialect == Dialect::Fuzzylite),
+        Format::Fis => fis(controller, provenance),
+        _ => fll(controller, provenance),
+    }
+}
+
 /// The fuzzylite language.
-pub(super) fn fll(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
+fn fll(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
     let parts = Parts::new(controller, provenance)?;
     let policy = &controller.policy;
     let clamps = controller.guard.as_ref().is_some_and(|guard| guard.response == Response::Clamp);
@@ -178,7 +248,7 @@ pub(super) fn fll(controller: &Controller, provenance: Option<&Provenance>) -> R
 ///
 /// fuzzylite knows its own name of a Gaussian, wants the words of a rule in small letters, and adds up what rules of one
 /// output say without being told.
-pub(super) fn fcl(controller: &Controller, provenance: Option<&Provenance>, for_fuzzylite: bool) -> Result<Generated> {
+fn fcl(controller: &Controller, provenance: Option<&Provenance>, for_fuzzylite: bool) -> Result<Generated> {
     let (dialect, gaussian, accumulation) =
         if for_fuzzylite { ("fuzzylite", "Gaussian", "") } else { ("jFuzzyLogic", "GAUSS", "\n    ACCU : SUM;") };
     let parts = Parts::new(controller, provenance)?;
@@ -232,7 +302,7 @@ pub(super) fn fcl(controller: &Controller, provenance: Option<&Provenance>, for_
 }
 
 /// The file of MATLAB's and Octave's fuzzy toolboxes.
-pub(super) fn fis(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
+fn fis(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
     let parts = Parts::new(controller, provenance)?;
     let policy = &controller.policy;
     let rules: usize = policy.actions.iter().map(|action| action.rules.len()).sum();
@@ -286,4 +356,29 @@ pub(super) fn fis(controller: &Controller, provenance: Option<&Provenance>) -> R
 fn decimal(value: f64) -> String {
     let text = format!("{value}");
     if text.contains('.') { text } else { text + ".0" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::controller::Precision;
+    use super::super::controller::tests::swinging;
+    use super::*;
+
+    #[test]
+    fn rules_that_reach_around_the_circle_are_refused_and_others_are_written() {
+        for format in [Format::Fll, Format::Fcl, Format::Fis] {
+            let generate =
+                |response, range| generate(&swinging(Precision::Double, response, range), None, &Target::new(format));
+            // The pole swings all around: the rule at 3 rad holds at -3 rad too.
+            for (response, range) in [(None, [0.0; 2]), (Some(Response::Clamp), [2.5, 3.8])] {
+                let error = generate(response, range).unwrap_err();
+                assert!(error.to_string().contains("rule 1 of `force` reaches around it in `theta`"), "{error}");
+                assert!(error.hint().unwrap().contains("periodic = false"));
+            }
+            // It stays where no rule reaches around.
+            let generated = generate(Some(Response::Clamp), [0.5, 3.0]).unwrap();
+            let text = String::from_utf8(generated.files[0].content.clone()).unwrap();
+            assert!(text.contains("The angle theta is taken from 0.5 to 3 rad."), "{text}");
+        }
+    }
 }

@@ -4,14 +4,21 @@
 //! widths away to a few thousandths, which the exponential and α turn into an error that can be seen. So the squared
 //! distance is summed in two numbers, the value and its rounding error (Dekker 1971, Knuth's TAOCP 4.2.2), and centres
 //! and widths are two numbers each as well. Everything after the distances is plain f32.
+//!
+//! A turn is three numbers, the first two so short that their product with as many turns as an input may have is exact
+//! (Cody and Waite 1980). So whole turns are taken off a difference without losing what the rest of it keeps.
 
-use crate::policy::{ActionRules, FuzzyPolicy};
+use crate::data::wrap_angle;
+use crate::policy::{ActionRules, FuzzyPolicy, Quantity};
 
 /// Widths beyond which a rule's distance no longer grows; their square and sums of it are far from overflowing.
 pub(super) const FARTHEST: f32 = 1e9;
 
 /// Splits the 24 bits of an f32 into two halves.
 const SPLITTER: f32 = 4097.0;
+
+/// 2π as a sum; 13 bits each of the first two.
+pub(super) const TURN: [f32; 3] = [6.283_203_125, -1.781_806_3e-5, 2.430_840_3e-10];
 
 /// Exponents below this give 0.
 const LOWEST_EXPONENT: f32 = -80.0;
@@ -44,10 +51,39 @@ fn two_product(a: f32, b: f32) -> [f32; 2] {
     [product, (((a_high * b_high - product) + a_high * b_low) + a_low * b_high) + a_low * b_low]
 }
 
+/// A centre for single precision: of an angle the one within a turn, so that differences hold as few turns as inputs do.
+pub(super) fn centre(quantity: &Quantity, centre: f64) -> f64 {
+    if quantity.periodic { wrap_angle(centre) } else { centre }
+}
+
+/// Takes whole turns off a difference and its rest.
+fn wrap([mut difference, mut rest]: [f32; 2]) -> [f32; 2] {
+    // In f32 the first number of turns may be one off where there are many; the second is right.
+    for _ in 0..2 {
+        let turns = (difference / std::f32::consts::TAU).round();
+        for part in &TURN[..2] {
+            let error;
+            [difference, error] = two_sum(difference, -(turns * part));
+            rest += error;
+        }
+        rest -= turns * TURN[2];
+    }
+    [difference, rest]
+}
+
 /// Adds ((value - centre) · scale)² to a sum.
-fn add_square(sum: &mut [f32; 2], value: f32, [centre, centre_rest]: [f32; 2], [scale, scale_rest]: [f32; 2]) {
-    let [difference, rest] = two_sum(value, -centre);
-    let rest = rest - centre_rest;
+fn add_square(
+    sum: &mut [f32; 2],
+    value: f32,
+    [centre, centre_rest]: [f32; 2],
+    [scale, scale_rest]: [f32; 2],
+    periodic: bool,
+) {
+    let [mut difference, rest] = two_sum(value, -centre);
+    let mut rest = rest - centre_rest;
+    if periodic {
+        [difference, rest] = wrap([difference, rest]);
+    }
     let ratio = difference * scale;
     let [square, square_rest] = if ratio.abs() > FARTHEST {
         [FARTHEST * FARTHEST, 0.0]
@@ -65,17 +101,18 @@ fn add_square(sum: &mut [f32; 2], value: f32, [centre, centre_rest]: [f32; 2], [
 
 /// The actions in a state, in single precision.
 pub(super) fn act(policy: &FuzzyPolicy, state: &[f64]) -> Vec<f64> {
-    policy.actions.iter().map(|action| f64::from(act_once(action, state))).collect()
+    policy.actions.iter().map(|action| f64::from(act_once(&policy.states, action, state))).collect()
 }
 
-fn act_once(action: &ActionRules, state: &[f64]) -> f32 {
+fn act_once(states: &[Quantity], action: &ActionRules, state: &[f64]) -> f32 {
     let distances: Vec<[f32; 2]> = action
         .rules
         .iter()
         .map(|rule| {
             let mut sum = [0.0; 2];
-            for ((centre, width), value) in rule.centre.iter().zip(&rule.width).zip(state) {
-                add_square(&mut sum, *value as f32, split(*centre), split(scale(*width)));
+            for (variable, (quantity, value)) in states.iter().zip(state).enumerate() {
+                let centre = split(centre(quantity, rule.centre[variable]));
+                add_square(&mut sum, *value as f32, centre, split(scale(rule.width[variable])), quantity.periodic);
             }
             sum
         })
@@ -102,7 +139,7 @@ fn act_once(action: &ActionRules, state: &[f64]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Quantity, Rule};
+    use crate::policy::Rule;
     use proptest::prelude::*;
 
     proptest! {
@@ -116,20 +153,31 @@ mod tests {
             prop_assert!((f64::from(product) + f64::from(error) - exact).abs() <= 1e-37);
         }
 
-        /// Far from every rule, where the plain formula in f32 is off by tenths.
+        #[test]
+        fn whole_turns_are_taken_off_as_exactly_as_an_input_is_known(value in -1e4f32..1e4, centre in -3.2..3.2f64) {
+            let [high, low] = split(centre);
+            let [difference, rest] = two_sum(value, -high);
+            let [difference, rest] = wrap([difference, rest - low]);
+            // In f64, a thousandth of what an f32 would lose.
+            let expected = wrap_angle(f64::from(value) - centre).abs();
+            prop_assert!(((f64::from(difference) + f64::from(rest)).abs() - expected).abs() < 1e-10, "{value} {centre}");
+        }
+
+        /// Far from every rule, where the plain formula in f32 is off by tenths; of an angle, turns away.
         #[test]
         fn the_action_is_the_policys_even_hundreds_of_widths_away(
             centres in prop::collection::vec(prop::collection::vec(-1.0..1.0f64, 3), 2..8),
             widths in prop::collection::vec(1e-3..1.0f64, 24),
             state in prop::collection::vec(-3.0..3.0f32, 3),
             alpha in 0.0..50.0f64,
+            angle in prop::option::of(-40.0..40.0f32),
         ) {
             let rules = centres.iter().enumerate().map(|(index, centre)| Rule {
                 centre: centre.clone(),
                 width: widths[3 * index..3 * index + 3].to_vec(),
                 output: if index % 2 == 0 { 0.9 } else { -0.8 },
             });
-            let policy = FuzzyPolicy {
+            let mut policy = FuzzyPolicy {
                 states: vec![Quantity::new("s", ""); 3],
                 mirrored: false,
                 actions: vec![ActionRules {
@@ -141,7 +189,11 @@ mod tests {
                     rules: rules.collect(),
                 }],
             };
-            let state: Vec<f64> = state.into_iter().map(f64::from).collect();
+            let mut state: Vec<f64> = state.into_iter().map(f64::from).collect();
+            if let Some(angle) = angle {
+                policy.states[0].periodic = true;
+                state[0] = f64::from(angle);
+            }
             let difference = (act(&policy, &state)[0] - policy.act(&state)[0]).abs();
             prop_assert!(difference < 5e-5, "{difference}");
         }

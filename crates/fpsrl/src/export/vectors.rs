@@ -1,13 +1,16 @@
 //! Test vectors: states of every kind, and what the controller does in them.
 
+use std::f64::consts::PI;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::Format;
+use super::angle;
 use super::controller::{Controller, Precision, Response};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::policy::ActionRules;
+use crate::policy::{ActionRules, Quantity};
 use crate::random::{Purpose, Stream};
 
 /// How many states there are.
@@ -24,7 +27,7 @@ pub enum Kind {
     Inside,
     /// On the edge of it in some variables, or the next number on either side.
     Edge,
-    /// Outside by up to twice its extent.
+    /// Outside by up to twice its extent; of angles that rules measure around the circle, perhaps inside of another turn.
     Outside,
     /// Outside by up to a thousand times its extent.
     Far,
@@ -53,6 +56,59 @@ pub enum OutOfRange {
     Clamped,
     /// It refuses to go on.
     Refused,
+}
+
+impl OutOfRange {
+    /// What the tool for a format does.
+    pub fn of(format: Format, response: Option<Response>) -> Self {
+        match (format, response) {
+            (Format::Fll, Some(Response::Clamp)) => Self::Clamped,
+            (Format::Fis, _) => Self::Refused,
+            _ => Self::Taken,
+        }
+    }
+}
+
+/// A state as a tool for rules alone is given it, and as it sees it.
+pub(super) struct GivenState {
+    pub kind: Kind,
+    pub given: Vec<f64>,
+    pub seen: Vec<f64>,
+}
+
+/// The states for a tool for rules alone. Angles that rules measure around the circle stay in their range, between -π and π:
+/// such a tool knows no other turns, and elsewhere its straight lines are not what the policy is.
+pub(super) fn states_of_rules(controller: &Controller, outside: OutOfRange) -> impl Iterator<Item = GivenState> {
+    let policy = &controller.policy;
+    let ranges: Vec<[f64; 2]> = ranges(controller)
+        .into_iter()
+        .zip(&policy.states)
+        .map(|(range, quantity)| if quantity.periodic { angle::straight(range) } else { range })
+        .collect();
+    (0..COUNT).map(move |index| {
+        let kind = match kind_of(index) {
+            Kind::Far | Kind::Extreme | Kind::Unusable => Kind::Inside,
+            kind => kind,
+        };
+        let mut given = state(controller, &ranges, kind, index as u32);
+        let within: Vec<f64> =
+            given.iter().zip(&ranges).map(|(value, [low, high])| value.max(*low).min(*high)).collect();
+        for ((value, within), _) in
+            given.iter_mut().zip(&within).zip(&policy.states).filter(|(_, state)| state.periodic)
+        {
+            *value = *within;
+        }
+        if outside == OutOfRange::Refused {
+            given.clone_from(&within);
+        }
+        let seen = if outside == OutOfRange::Clamped { within } else { given.clone() };
+        GivenState { kind, given, seen }
+    })
+}
+
+/// Whether plain products of Gaussians keep enough digits in a state for a tool not to divide 0 by 0.
+pub(super) fn speaks(states: &[Quantity], action: &ActionRules, state: &[f64]) -> bool {
+    action.rules.iter().any(|rule| rule.log_membership(states, state) >= LOWEST_LOG)
 }
 
 /// States with what the controller does in them, one after another from its beginning.
@@ -89,30 +145,15 @@ impl Vectors {
     /// would divide 0 by 0, the action is NaN. `outside` says what the tool does with inputs outside of their ranges.
     pub fn of_rules(controller: &Controller, outside: OutOfRange) -> Self {
         let mut vectors = Self { kinds: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() };
-        let ranges = ranges(controller);
-        for index in 0..COUNT {
-            let kind = match kind_of(index) {
-                Kind::Far | Kind::Extreme | Kind::Unusable => Kind::Inside,
-                kind => kind,
-            };
-            let mut state = state(controller, &ranges, kind, index as u32);
-            let within: Vec<f64> =
-                state.iter().zip(&ranges).map(|(value, [low, high])| value.max(*low).min(*high)).collect();
-            if outside == OutOfRange::Refused {
-                state.clone_from(&within);
-            }
-            let seen = if outside == OutOfRange::Clamped { within } else { state.clone() };
-            let act = |action: &ActionRules| {
-                let largest = action
-                    .rules
-                    .iter()
-                    .map(|rule| rule.log_membership(&controller.policy.states, &seen))
-                    .fold(f64::MIN, f64::max);
-                if largest < LOWEST_LOG { f64::NAN } else { action.act(&controller.policy.states, &seen) }
+        let quantities = &controller.policy.states;
+        for GivenState { kind, given, seen } in states_of_rules(controller, outside) {
+            let act = |action: &ActionRules| match speaks(quantities, action, &seen) {
+                true => action.act(quantities, &seen),
+                false => f64::NAN,
             };
             vectors.actions.push(controller.policy.actions.iter().map(act).collect());
             vectors.outside.push(false);
-            vectors.states.push(state);
+            vectors.states.push(given);
             vectors.kinds.push(kind);
         }
         vectors
@@ -204,6 +245,9 @@ fn ranges(controller: &Controller) -> Vec<[f64; 2]> {
     let rules = || controller.policy.actions.iter().flat_map(|action| &action.rules);
     (0..controller.policy.states.len())
         .map(|variable| {
+            if controller.policy.states[variable].periodic {
+                return [-PI, PI].map(|end| controller.precision.round(end));
+            }
             let low = rules().map(|rule| rule.centre[variable] - rule.width[variable]).fold(f64::INFINITY, f64::min);
             let high =
                 rules().map(|rule| rule.centre[variable] + rule.width[variable]).fold(f64::NEG_INFINITY, f64::max);
@@ -216,7 +260,6 @@ fn ranges(controller: &Controller) -> Vec<[f64; 2]> {
 fn state(controller: &Controller, ranges: &[[f64; 2]], kind: Kind, index: u32) -> Vec<f64> {
     let stream = Stream::new(1, Purpose::ExportVector);
     let precision = controller.precision;
-    let largest = precision.largest_input();
     let whole = ranges.len() as u32;
     // What concerns the state as a whole comes after what concerns its variables.
     let rules: Vec<_> = controller.policy.actions.iter().flat_map(|action| &action.rules).collect();
@@ -231,8 +274,13 @@ fn state(controller: &Controller, ranges: &[[f64; 2]], kind: Kind, index: u32) -
             let third = stream.uniform(3, index, variable as u32);
             let extent = if high > low { high - low } else { low.abs().max(1.0) };
             let side = if second < 0.5 { -1.0 } else { 1.0 };
+            let largest = controller.largest_input(variable);
             let within = if is_near {
-                (near.centre[variable] + 1.5 * near.width[variable] * (2.0 * first - 1.0)).max(low).min(high)
+                let near = near.centre[variable] + 1.5 * near.width[variable] * (2.0 * first - 1.0);
+                let periodic = controller.policy.states[variable].periodic;
+                // What reaches across ±π is inside as well.
+                let near = if periodic { angle::place(near, [low, high]) } else { near };
+                near.max(low).min(high)
             } else {
                 low + (high - low) * first
             };
@@ -288,7 +336,7 @@ pub(super) fn is_compared(kind: Kind, precision: Precision, response: Option<Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::controller::tests::small;
+    use crate::export::controller::tests::{small, swinging};
 
     #[test]
     fn every_kind_occurs_as_often_as_it_should_and_lies_where_it_should() {
@@ -318,6 +366,22 @@ mod tests {
             assert!(vectors.actions.iter().flatten().all(|action| (-1.0..=2.0).contains(action)));
             assert!(vectors.states.iter().flatten().all(|value| value.is_nan() || precision.round(*value) == *value));
         }
+    }
+
+    #[test]
+    fn angles_lie_on_both_sides_of_half_a_turn_and_turns_away() {
+        for (precision, response) in [(Precision::Double, None), (Precision::Single, Some(Response::Clamp))] {
+            let vectors = Vectors::new(&swinging(precision, response, [-PI, PI]));
+            let holds = |low: f64, high: f64| vectors.states.iter().any(|state| (low..high).contains(&state[0]));
+            for [low, high] in [[3.0, PI], [-PI, -3.0], [3.2, 3.5], [-8.0, -6.0], [1e3, 1e4]] {
+                assert!(holds(low, high), "{low} to {high}");
+            }
+            let usable = vectors.kinds.iter().zip(&vectors.states).filter(|(kind, _)| **kind != Kind::Unusable);
+            assert!(usable.clone().all(|(_, state)| state[0].abs() <= precision.largest_angle()));
+        }
+        // A tool for rules alone knows no other turns.
+        let rules = Vectors::of_rules(&swinging(Precision::Double, None, [0.0; 2]), OutOfRange::Taken);
+        assert!(rules.states.iter().all(|state| state[0].abs() <= PI));
     }
 
     #[test]

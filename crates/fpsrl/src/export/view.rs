@@ -1,7 +1,10 @@
 //! A controller as templates see it: every number already a literal of the target's language.
 
+use std::f64::consts::TAU;
+
 use serde::Serialize;
 
+use super::angle;
 use super::controller::{Controller, Precision, Response};
 use super::identifier::{Language, ascii, identifier};
 use super::provenance::Provenance;
@@ -11,6 +14,19 @@ use crate::explain::{number, sentences};
 
 /// How a language writes a number.
 pub(super) type Literal = fn(f64, Precision) -> String;
+
+/// What only code that measures angles around the circle calls its own, or calls.
+const OWN_OF_ANGLES: [&str; 9] = [
+    "place",
+    "pi",
+    "round",
+    "PERIODIC",
+    "LARGEST_ANGLE",
+    "dint_to_lreal",
+    "lreal_to_dint",
+    "dint_to_real",
+    "real_to_dint",
+];
 
 #[derive(Serialize)]
 pub(super) struct View {
@@ -22,6 +38,11 @@ pub(super) struct View {
     pub clamps: bool,
     pub falls_back: bool,
     pub guarded: bool,
+    /// Whether rules measure an angle around the circle; what follows from that is left out of all other controllers.
+    pub periodic: bool,
+    pub turn: String,
+    /// A turn as a sum, for single precision.
+    pub turn_parts: Vec<String>,
     pub largest: String,
     pub farthest: String,
     pub farthest_square: String,
@@ -36,7 +57,12 @@ pub(super) struct StateView {
     pub text: String,
     pub unit: String,
     pub comment: String,
+    pub periodic: bool,
+    /// Whether the guard looks at it: not at an angle that the data covered all around.
+    pub guarded: bool,
+    pub largest: String,
     pub low: String,
+    pub middle: String,
     pub high: String,
 }
 
@@ -84,7 +110,8 @@ impl View {
         let policy = &controller.policy;
         let texts =
             policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|action| &action.name));
-        let mut names = language.names(texts.map(String::as_str));
+        let own: &[&str] = if controller.is_periodic() { &OWN_OF_ANGLES } else { &[] };
+        let mut names = language.names_beside(own, texts.map(String::as_str));
         let action_names = names.split_off(policy.states.len());
         let mut sentences = sentences(policy).into_iter().map(|sentence| ascii(&sentence));
         let response = controller.guard.as_ref().map(|guard| guard.response);
@@ -99,6 +126,9 @@ impl View {
             clamps: response == Some(Response::Clamp),
             falls_back: response == Some(Response::Fallback),
             guarded: response.is_some(),
+            periodic: controller.is_periodic(),
+            turn: literal(TAU),
+            turn_parts: single::TURN.iter().map(|part| literal(f64::from(*part))).collect(),
             largest: literal(precision.largest_input()),
             farthest: literal(f64::from(single::FARTHEST)),
             farthest_square: literal(f64::from(single::FARTHEST * single::FARTHEST)),
@@ -110,15 +140,27 @@ impl View {
                 .enumerate()
                 .map(|(index, (state, name))| {
                     let [low, high] = range(index);
+                    let whole = state.periodic && angle::is_whole([low, high]);
                     let covered = match &controller.guard {
+                        Some(_) if whole => format!("{}, covered all around", spaced(&state.unit))
+                            .trim_start_matches([' ', ','])
+                            .to_owned(),
                         Some(_) => format!("covered from {} to {}{}", number(low), number(high), spaced(&state.unit)),
                         None => spaced(&state.unit).trim_start().to_owned(),
                     };
                     let renamed = renamed(&name, &state.name);
+                    let largest = controller.largest_input(index);
+                    let middle = 0.5 * (low + high);
+                    // No input is outside of this, so that a loop over all inputs need not know.
+                    let [low, high] = if whole { [-largest, largest] } else { [low, high] };
                     StateView {
                         text: ascii(&state.name),
                         unit: ascii(&state.unit),
                         comment: format!("{renamed}{covered}"),
+                        periodic: state.periodic,
+                        guarded: response.is_some() && !whole,
+                        largest: literal(largest),
+                        middle: literal(middle),
                         low: literal(low),
                         high: literal(high),
                         name,
@@ -158,7 +200,12 @@ impl View {
                                     .centre
                                     .iter()
                                     .zip(&rule.width)
-                                    .map(|(&centre, &width)| {
+                                    .zip(&policy.states)
+                                    .map(|((&centre, &width), state)| {
+                                        let centre = match precision {
+                                            Precision::Single => single::centre(state, centre),
+                                            Precision::Double => centre,
+                                        };
                                         let [_, centre_rest] = single::split(centre);
                                         let [scale, scale_rest] = single::split(single::scale(width));
                                         TermView {
@@ -237,10 +284,19 @@ pub(super) fn behaviour(controller: &Controller) -> Vec<String> {
     };
     let broken =
         if controller.holds() { "the last action stays".to_owned() } else { format!("the action is {fallback}") };
+    let angles: Vec<&str> =
+        policy.states.iter().filter(|state| state.periodic).map(|state| state.name.as_str()).collect();
+    let too_large = match angles.is_empty() {
+        true => String::new(),
+        false => format!(" (an angle beyond +-{:e})", controller.precision.largest_angle()),
+    };
     lines.push(format!(
-        "unusable  an input that is NaN, infinite or beyond +-{:e} sets the flag, and {broken}",
+        "unusable  an input that is NaN, infinite or beyond +-{:e}{too_large} sets the flag, and {broken}",
         controller.precision.largest_input()
     ));
+    if !angles.is_empty() {
+        lines.push(format!("angles    {} in rad; whole turns make no difference", angles.join(", ")));
+    }
     if controller.remembers() {
         lines.push(format!("memory    the last action is remembered; before the first step it is {fallback}"));
     }

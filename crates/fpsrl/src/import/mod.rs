@@ -297,15 +297,18 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::{Controller, Format, Precision, Target};
+    use crate::export::{Controller, Format, Guard, Precision, Response, Target};
     use crate::policy::any_policy_for_tests as any_policy;
     use proptest::prelude::*;
 
     fn back(policy: &FuzzyPolicy, format: Format) -> FuzzyPolicy {
         let actions = policy.actions.len();
         let fallback = policy.actions.iter().map(|action| action.limits[0]).collect();
+        // Rules of an angle are only written for tools that know no circle if they do not reach around it.
+        let guard = Guard { response: Response::Clamp, ranges: vec![[-0.1, 0.1]; policy.states.len()] };
         let controller =
-            Controller::new("any", policy.clone(), Precision::Double, None, fallback, vec![None; actions]).unwrap();
+            Controller::new("any", policy.clone(), Precision::Double, Some(guard), fallback, vec![None; actions])
+                .unwrap();
         let generated = Target::new(format).generate(&controller, None, "any").unwrap();
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(format!("any.{}", generated.files[0].extension));

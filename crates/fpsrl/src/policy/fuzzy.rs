@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::wrap_angle;
+use crate::data::{nearest_image, wrap_angle};
 
 /// The most rules that an action may have; the lane kernel keeps all activations at hand.
 pub const MOST_RULES: usize = 64;
@@ -42,6 +42,11 @@ impl Quantity {
     pub fn difference(&self, centre: f64, value: f64) -> f64 {
         let difference = value - centre;
         if self.periodic { wrap_angle(difference) } else { difference }
+    }
+
+    /// The value, or of an angle the one of its images, whole turns apart, that is nearest to another.
+    pub fn nearest(&self, value: f64, to: f64) -> f64 {
+        if self.periodic { nearest_image(value, to) } else { value }
     }
 }
 

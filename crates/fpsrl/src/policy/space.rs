@@ -98,7 +98,7 @@ impl RuleSpace {
                 .map(|state| Quantity {
                     name: state.name.clone(),
                     unit: state.unit.clone(),
-                    periodic: problem.policy.periodic && state.angle,
+                    periodic: problem.is_periodic(state),
                 })
                 .collect(),
             mirrored: problem.policy.mirrored,
@@ -243,7 +243,8 @@ impl RuleSpace {
         policy
     }
 
-    /// The position of a policy, or the nearest within the bounds; none if the policy is not of this space's form.
+    /// The position of a policy, or the nearest within the bounds; none if the policy is not of this space's form. How angles
+    /// are measured is the space's affair: a policy that does it otherwise is taken by its numbers.
     pub fn encode(&self, policy: &FuzzyPolicy) -> Option<Vec<f64>> {
         let same =
             |own: &ActionRules, other: &ActionRules| own.name == other.name && own.rules.len() == other.rules.len();

@@ -202,6 +202,11 @@ impl Problem {
         &self.states[..self.states.iter().take_while(sees).count()]
     }
 
+    /// Whether the rules that are searched measure a variable around the circle.
+    pub fn is_periodic(&self, state: &StateVariable) -> bool {
+        self.policy.periodic && state.angle
+    }
+
     /// The longest memory, in steps.
     pub fn longest_memory(&self) -> usize {
         self.states.iter().filter_map(|state| state.memory).map(|memory| memory.lag).max().unwrap_or(0)

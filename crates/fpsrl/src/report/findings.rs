@@ -13,7 +13,7 @@ use crate::explain::{
     self, DataProfile, Roller, Simplification, Trajectory, Weaknesses, on_plant, simplify, weaknesses,
 };
 use crate::files;
-use crate::policy::{FuzzyKernel, FuzzyPolicy};
+use crate::policy::{FuzzyKernel, FuzzyPolicy, Quantity};
 use crate::problem::Problem;
 use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
@@ -244,8 +244,9 @@ fn instructive(
             states.push((name, "Boundary", problem.at_rest(&boundary(policy, number, a, b, profile))));
         }
         for (index, rule) in action.rules.iter().enumerate().take(8) {
-            let ranges = profile.ranges();
-            let centre: Vec<f64> = rule.centre.iter().zip(ranges).map(|(c, [low, high])| c.clamp(low, high)).collect();
+            let centre: Vec<f64> = (0..rule.centre.len())
+                .map(|variable| within(&policy.states[variable], rule.centre[variable], profile.inputs[variable].range))
+                .collect();
             states.push((format!("centre of rule {}{of}", index + 1), "Rules", problem.at_rest(&centre)));
         }
     }
@@ -264,13 +265,22 @@ fn instructive(
         .collect()
 }
 
-/// The state on the way from one rule's centre to another's where the action is nearest to its middle.
+/// A value as it is shown in a range: of an angle, the image that whole turns bring there.
+fn within(quantity: &Quantity, value: f64, [low, high]: [f64; 2]) -> f64 {
+    quantity.nearest(value, 0.5 * (low + high)).clamp(low, high)
+}
+
+/// The state on the way from one rule's centre to another's where the action is nearest to its middle; angles take the
+/// shorter way around.
 fn boundary(policy: &FuzzyPolicy, action: usize, a: usize, b: usize, profile: &DataProfile) -> Vec<f64> {
     let base = &policy.actions[action];
     let middle = 0.5 * (base.limits[0] + base.limits[1]);
     let at = |share: f64| -> Vec<f64> {
-        let ends = base.rules[a].centre.iter().zip(&base.rules[b].centre).zip(profile.ranges());
-        ends.map(|((from, to), [low, high])| (from + share * (to - from)).clamp(low, high)).collect()
+        let ends = base.rules[a].centre.iter().zip(&base.rules[b].centre).zip(&policy.states).zip(profile.ranges());
+        let between = |(((from, to), quantity), range): (((&f64, &f64), &Quantity), [f64; 2])| {
+            within(quantity, from + share * quantity.difference(*from, *to), range)
+        };
+        ends.map(between).collect()
     };
     let distance = |share: &f64| (base.act(&policy.states, &at(*share)) - middle).abs();
     let shares = (0..=200).map(|index| f64::from(index) / 200.0);

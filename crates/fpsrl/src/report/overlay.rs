@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::data::Transitions;
 use crate::error::{Error, Result};
 use crate::explain::DataProfile;
-use crate::policy::{ActionRules, FuzzyPolicy, Rule};
+use crate::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 use crate::problem::Problem;
 use crate::run::RunDirectory;
 
@@ -54,7 +54,7 @@ pub(super) fn overlays(
             }
             let mut matched = other.policy(&theirs)?;
             for (own, base) in policy.actions.iter().zip(&mut matched.actions) {
-                match_rules(own, base, profile);
+                match_rules(&policy.states, own, base, profile);
             }
             let summary = other.summary()?;
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -71,11 +71,11 @@ pub(super) fn overlays(
 }
 
 /// Puts the rules of `base` into the order of the rules of `own` that they are most like; those left over come last.
-fn match_rules(own: &ActionRules, base: &mut ActionRules, profile: &DataProfile) {
+fn match_rules(states: &[Quantity], own: &ActionRules, base: &mut ActionRules, profile: &DataProfile) {
+    let unlike = |rule: &Rule, other: &Rule| difference(states, rule, other, profile);
     let mut left: Vec<Rule> = std::mem::take(&mut base.rules);
     for rule in &own.rules {
-        let nearest = (0..left.len())
-            .min_by(|a, b| difference(rule, &left[*a], profile).total_cmp(&difference(rule, &left[*b], profile)));
+        let nearest = (0..left.len()).min_by(|a, b| unlike(rule, &left[*a]).total_cmp(&unlike(rule, &left[*b])));
         if let Some(nearest) = nearest {
             base.rules.push(left.remove(nearest));
         }
@@ -84,13 +84,13 @@ fn match_rules(own: &ActionRules, base: &mut ActionRules, profile: &DataProfile)
 }
 
 /// How unlike two rules are: what they want counts most, then where they are.
-fn difference(a: &Rule, b: &Rule, profile: &DataProfile) -> f64 {
+fn difference(states: &[Quantity], a: &Rule, b: &Rule, profile: &DataProfile) -> f64 {
     let wanted = 2.0 * (a.output - b.output).abs();
     let places = profile.inputs.iter().enumerate().take(a.centre.len()).map(|(variable, input)| {
         let span = input.range[1] - input.range[0];
         // Where both are wide, it does not matter where their centres are.
         let reach = (a.width[variable].min(b.width[variable]) / span).max(1e-3);
-        ((a.centre[variable] - b.centre[variable]) / span / reach).abs().min(2.0)
+        (states[variable].difference(a.centre[variable], b.centre[variable]) / span / reach).abs().min(2.0)
     });
     wanted + places.sum::<f64>() / a.centre.len().max(1) as f64
 }
@@ -127,8 +127,13 @@ mod tests {
         };
         let own = base(vec![rule(-1.0, -1.0), rule(1.0, 1.0), rule(0.0, 1.0)]);
         let mut other = base(vec![rule(0.1, 0.9), rule(1.1, 0.8), rule(-0.7, -0.9), rule(0.0, 0.0)]);
-        match_rules(&own, &mut other, &profile);
+        match_rules(&[Quantity::new("s", "")], &own, &mut other, &profile);
         let centres: Vec<f64> = other.rules.iter().map(|rule| rule.centre[0]).collect();
         assert_eq!(centres, [-0.7, 1.1, 0.1, 0.0]);
+        // On a circle, what is just beyond half a turn is near to what is just before it.
+        let angle = Quantity { periodic: true, ..Quantity::new("s", "rad") };
+        let mut other = base(vec![rule(2.0, 1.0), rule(-3.1, 1.0)]);
+        match_rules(&[angle], &base(vec![rule(3.1, 1.0)]), &mut other, &profile);
+        assert_eq!(other.rules[0].centre[0], -3.1);
     }
 }

@@ -8,8 +8,8 @@ use super::evidence::Piece;
 use super::findings::Findings;
 use super::text::{amount, name, share, with_unit_in};
 use crate::explain::svg::{Axis, escape, line};
-use crate::explain::{CELL, count, curve_places, minus, number};
-use crate::policy::Rule;
+use crate::explain::{CELL, condition, count, curve_places, minus, number};
+use crate::policy::{Quantity, Rule};
 
 const MARKS: [Mark; 3] = [Mark::Solid, Mark::Dashed, Mark::Dotted];
 
@@ -292,8 +292,15 @@ pub(super) fn stability(findings: &Findings) -> String {
         let _ =
             write!(text, "<div class=\"rules-of overlaid{many}\" style=\"--inputs:{}\">", findings.policy.states.len());
         for (index, rule) in action.rules.iter().enumerate() {
-            let others: Vec<&Rule> =
-                findings.overlays.iter().filter_map(|other| other.policy.actions[number].rules.get(index)).collect();
+            // Other runs may measure angles otherwise.
+            let others: Vec<RuleOfRun<'_>> = findings
+                .overlays
+                .iter()
+                .filter_map(|other| {
+                    other.policy.actions[number].rules.get(index).map(|rule| (&other.policy.states[..], rule))
+                })
+                .collect();
+            let own = (&findings.policy.states[..], rule);
             let _ = write!(
                 text,
                 "<article class=\"rule\"><header><h4>Rule {}</h4></header><div class=\"cells\">",
@@ -305,11 +312,11 @@ pub(super) fn stability(findings: &Findings) -> String {
                     text,
                     "<figure class=\"cell\"><figcaption>{}</figcaption>{}<p class=\"condition\">{}</p></figure>",
                     name(&findings.policy.states[variable].name),
-                    overlaid_cell(input.range, variable, rule, &others),
-                    spread_words(input.range, variable, rule, &others)
+                    overlaid_cell(input.range, variable, own, &others),
+                    spread_words(input.range, variable, own, &others)
                 );
             }
-            let wishes: Vec<String> = others.iter().map(|other| minus(&number_of(other.output))).collect();
+            let wishes: Vec<String> = others.iter().map(|(_, other)| minus(&number_of(other.output))).collect();
             let _ = write!(
                 text,
                 "<figure class=\"cell output\"><figcaption>wants (\u{2212}1 to 1)</figcaption><p \
@@ -327,22 +334,24 @@ fn number_of(value: f64) -> String {
     format!("{value:.2}")
 }
 
+/// A rule with the variables as its run measures them.
+type RuleOfRun<'a> = (&'a [Quantity], &'a Rule);
+
 /// One condition of several runs.
-fn overlaid_cell(range: [f64; 2], variable: usize, own: &Rule, others: &[&Rule]) -> String {
+fn overlaid_cell(range: [f64; 2], variable: usize, own: RuleOfRun<'_>, others: &[RuleOfRun<'_>]) -> String {
     let [width, height] = CELL;
     let (x, y) = (Axis::new(range, [8.0, 152.0]), Axis::new([0.0, 1.0], [62.0, 9.0]));
-    let curve = |rule: &Rule| {
-        line(curve_places(rule, variable, range).into_iter().map(|value| {
-            let distance = (rule.centre[variable] - value) / rule.width[variable];
-            (x.at(value), y.at((-0.5 * distance * distance).exp()))
-        }))
+    let curve = |(states, rule): RuleOfRun<'_>| {
+        let quantity = &states[variable];
+        let places = curve_places(quantity, rule, variable, range).into_iter();
+        line(places.map(|value| (x.at(value), y.at(condition(quantity, rule, variable, value)))))
     };
     let mut svg = format!(
         "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"One condition of all runs\"><path \
          class=\"axis\" d=\"M8 62H152\"/>"
     );
     for other in others {
-        let _ = write!(svg, "<path class=\"other\" d=\"{}\"/>", curve(other));
+        let _ = write!(svg, "<path class=\"other\" d=\"{}\"/>", curve(*other));
     }
     let _ = write!(svg, "<path class=\"curve own\" d=\"{}\"/>", curve(own));
     for (tick, class, at) in [(range[0], "", 8.0), (range[1], " class=\"end\"", 152.0)] {
@@ -353,15 +362,14 @@ fn overlaid_cell(range: [f64; 2], variable: usize, own: &Rule, others: &[&Rule])
 }
 
 /// Whether a condition is found every time: how far the curves of the runs lie apart, on the mean over the range.
-fn spread_words(range: [f64; 2], variable: usize, own: &Rule, others: &[&Rule]) -> String {
-    let at = |rule: &Rule, share: f64| {
-        let value = range[0] + (range[1] - range[0]) * share;
-        (-0.5 * ((rule.centre[variable] - value) / rule.width[variable]).powi(2)).exp()
+fn spread_words(range: [f64; 2], variable: usize, own: RuleOfRun<'_>, others: &[RuleOfRun<'_>]) -> String {
+    let at = |(states, rule): RuleOfRun<'_>, share: f64| {
+        condition(&states[variable], rule, variable, range[0] + (range[1] - range[0]) * share)
     };
     let mut apart = 0.0f64;
     for other in others {
         let differences =
-            (0..=40).map(|index| (at(own, f64::from(index) / 40.0) - at(other, f64::from(index) / 40.0)).abs());
+            (0..=40).map(|index| (at(own, f64::from(index) / 40.0) - at(*other, f64::from(index) / 40.0)).abs());
         apart = apart.max(differences.sum::<f64>() / 41.0);
     }
     match apart {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::findings::{Findings, mean};
 use super::text::{amount, measure, name};
 use crate::explain::{
-    CELL, DRAWING, combined_cell, drawing, escape, histogram_path, membership_cell, minus, noticeable, number,
-    output_cell, unused_inputs, with_unit,
+    CELL, DRAWING, around, combined_cell, drawing, escape, histogram_path, membership_cell, minus, noticeable,
+    output_cell, unused_inputs,
 };
 use crate::policy::{ActionRules, FuzzyPolicy, Rule};
 
@@ -19,8 +19,7 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, index: usize, simple: &R
         .enumerate()
         .filter(|(variable, _)| !simple.ignores(*variable))
         .map(|(variable, state)| {
-            let around = format!("{} ± {}", number(rule.centre[variable]), number(rule.width[variable]));
-            let around = escape(&with_unit(&minus(&around), &state.unit));
+            let around = escape(&minus(&around(state, rule.centre[variable], rule.width[variable])));
             format!("{} is around <span class=\"number\">{around}</span>", name(&state.name))
         })
         .collect();
@@ -236,8 +235,7 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
         for (variable, input) in profile.inputs.iter().enumerate().take(policy.states.len()) {
             let quantity = &policy.states[variable];
             let ignored = simple.policy.actions[number_of_action].rules[index].ignores(variable);
-            let around = format!("{} ± {}", number(rule.centre[variable]), number(rule.width[variable]));
-            let around = escape(&with_unit(&minus(&around), &quantity.unit));
+            let around = escape(&minus(&around(quantity, rule.centre[variable], rule.width[variable])));
             let id = format!("c{number_of_action}-{index}-{variable}");
             let _ = write!(
                 text,
@@ -252,6 +250,7 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
                         &id,
                         &format!("<use href=\"#log-{variable}\"/>"),
                         input.range,
+                        quantity,
                         rule,
                         variable,
                         state[variable]

@@ -8,7 +8,8 @@ use crate::problem::Problem;
 
 impl RunDirectory {
     /// Takes a policy over as the run's policy, and as the place where its searches begin (`start.json`). The
-    /// variables are matched by their names; units are the problem's.
+    /// variables are matched by their names; units are the problem's. How its rules measure angles stays as it is, so that
+    /// it is scored as what it was; [`RunDirectory::measured_otherwise`] says where a search will differ.
     pub fn adopt(&self, policy: &FuzzyPolicy) -> Result<FuzzyPolicy> {
         let problem = self.problem()?;
         let policy = self.fitted(policy, &problem)?;
@@ -35,6 +36,15 @@ impl RunDirectory {
         }
         prepared.into_iter().try_for_each(files::Prepared::commit)?;
         Ok(policy)
+    }
+
+    /// The angles that a policy measures around the circle where the problem's rules do not, or the other way round. A search
+    /// that begins with it takes its numbers in the problem's form.
+    pub fn measured_otherwise(&self, policy: &FuzzyPolicy) -> Result<Vec<String>> {
+        let problem = self.problem()?;
+        let states = problem.policy_states().iter().zip(&policy.states);
+        let differ = states.filter(|(state, quantity)| problem.is_periodic(state) != quantity.periodic);
+        Ok(differ.map(|(state, _)| state.name.clone()).collect())
     }
 
     /// The policy with the problem's variables, in the problem's order.
@@ -161,5 +171,23 @@ mod tests {
         let mut other = expert();
         other.actions[0].limits = [-2.0, 2.0];
         assert!(run.adopt(&other).unwrap_err().to_string().contains("limits"));
+    }
+
+    #[test]
+    fn a_plain_policy_stays_plain_and_it_is_said_that_a_search_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut written = WrittenProblem::benchmark("cart-pole-balancing").unwrap();
+        written.data.samples = Some(400);
+        let problem = written.check().unwrap();
+        let run = crate::run::generate(&problem, &parent.path().join("run"), false, &Silent).unwrap();
+        let rule = Rule { centre: vec![3.0, 0.0, 0.0, 0.0], width: vec![0.5; 4], output: 1.0 };
+        let plain = crate::policy::fuzzy::tests::balancer(rule, 1.0);
+        let adopted = run.adopt(&plain).unwrap();
+        assert!(!adopted.states[0].periodic && !run.policy(&problem).unwrap().states[0].periodic);
+        assert_eq!(run.measured_otherwise(&adopted).unwrap(), ["theta"]);
+        let space = RuleSpace::new(&problem, &run.transitions(&problem).unwrap());
+        let start = space.decode(&run.start(&problem, &space).unwrap().unwrap());
+        assert!(start.states[0].periodic);
+        assert_eq!(run.measured_otherwise(&start).unwrap(), Vec::<String>::new());
     }
 }

@@ -25,6 +25,8 @@ if COMPILER is None:
     sys.exit(3)
 
 TYPES = {"LREAL": "double", "REAL": "float", "BOOL": "bool"}
+# To the nearest whole number, and back.
+ROUNDING = {"LREAL_TO_DINT": "lrint", "REAL_TO_DINT": "lrint", "DINT_TO_LREAL": "(double)", "DINT_TO_REAL": "(float)"}
 OPERATORS = {"AND": "&&", "OR": "||", "=": "==", "<>": "!="}
 SECTIONS = {
     st.InputDeclarations: "input",
@@ -147,7 +149,9 @@ int main(void)
             return {"temporary": f"v_{name}", "in_out": f"(*self->v_{name})"}.get(section, f"self->v_{name}")
         if isinstance(node, st.FunctionCall):
             suffix = "f" if self.current.real == "float" else ""
-            function = {"EXP": "exp", "ABS": "fabs"}[str(node.name).upper()]
+            function = {"EXP": "exp", "ABS": "fabs", **ROUNDING}[str(node.name).upper()]
+            if not function.isalpha():
+                suffix = ""
             (parameter,) = node.parameters
             return f"{function}{suffix}({self.expression(parameter.value)})"
         raise SystemExit(f"an expression that the translation does not know: {type(node).__name__}: {node}")
