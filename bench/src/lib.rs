@@ -1,5 +1,7 @@
 //! Cases that all measurements share: worlds and policies of a given size with random but fixed numbers.
 
+pub mod watch;
+
 use fpsrl::data::scaling::Scale;
 use fpsrl::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 use fpsrl::random::{Purpose, Stream};

@@ -12,15 +12,21 @@ pub const USAGE: &str = "\
 usage: cargo xtask bench peers [--check] [--avx2] [--sizes N,N,...] [--rounds N] [--swarm-rounds N]
        cargo xtask bench kernels [--update]
        cargo xtask bench readers
+       cargo xtask bench search [--problems NAME,...] [--seeds N] [--steps MILLIONS] [--contenders NAME,...] [--quick]
 
   peers      this engine beside JAX, NumPy and pyswarms: same fitness, in turns; writes bench/results
              (--check: only that all compute the same values; --avx2: nobody uses more than AVX2)
   kernels    instructions of the kernels under callgrind, compared with bench/kernels.json
              (--update: stores the counts)
-  readers    a CSV file of a million rows read by Polars, pyarrow and this library, in turns; writes bench/results";
+  readers    a CSV file of a million rows read by Polars, pyarrow and this library, in turns; writes bench/results
+  search     our optimisers beside pyswarms and pycma on the same learned worlds: return against model steps; writes
+             bench/results (--contenders: results of the others are kept; --quick: only whether everything runs)";
 
 const PEERS: [&str; 4] = ["numpy", "jax", "pyswarms", "matplotlib"];
 const READERS: [&str; 3] = ["numpy", "polars", "pyarrow"];
+const SEARCH: [&str; 2] = ["numpy", "matplotlib"];
+/// Without one of these, the others search all the same.
+const SEARCH_PEERS: [&str; 2] = ["pyswarms", "cma"];
 const VALGRIND: Program = Program { command: "valgrind", debian: "valgrind" };
 
 /// `cargo xtask bench` with the arguments after it.
@@ -28,6 +34,7 @@ pub fn bench(root: &Path, arguments: &[&str]) -> Outcome {
     match arguments {
         ["peers", options @ ..] => peers(root, options),
         ["readers"] => readers(root),
+        ["search", options @ ..] => search(root, options),
         ["kernels"] => kernels(root, &[]),
         ["kernels", "--update"] => kernels(root, &["--update"]),
         _ => Outcome::Failed(format!("unknown measurement\n{USAGE}")),
@@ -64,6 +71,33 @@ fn readers(root: &Path) -> Outcome {
             .arg(reader)
             .arg("--out")
             .arg(root.join("bench/results/readers.json"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")),
+        Err(failed) => failed,
+    }
+}
+
+fn search(root: &Path, options: &[&str]) -> Outcome {
+    const ENVIRONMENT: &str = "target/outside/search";
+    let python = match outside::environment(root, ENVIRONMENT, &SEARCH) {
+        Ok(python) => python,
+        Err(why) => return Outcome::Skipped(why),
+    };
+    for package in SEARCH_PEERS {
+        // Whether a package is there after all shows when it is to be used.
+        if let Err(why) = outside::environment(root, ENVIRONMENT, &[package]) {
+            eprintln!("note: {why}");
+        }
+    }
+    match program(root, "search") {
+        Ok(scorer) => run(Command::new(python)
+            .arg(root.join("bench/peers/search.py"))
+            .arg("--scorer")
+            .arg(scorer)
+            .arg("--work")
+            .arg(root.join("target/bench/search"))
+            .arg("--out")
+            .arg(root.join("bench/results"))
+            .args(options)
             .env("PYTHONDONTWRITEBYTECODE", "1")),
         Err(failed) => failed,
     }
