@@ -319,7 +319,7 @@ pub struct Swarm {
     /// How long `auto` may take instead: a time such as 90s or 5m, translated into model steps once; or 6000Msteps
     #[arg(long, value_name = "TIME|STEPS")]
     pub budget: Option<String>,
-    /// Particles of the swarm, and the population of shade
+    /// Particles of the swarm, and the population of shade; chooses the swarm if no optimiser is named
     #[arg(long, value_name = "COUNT")]
     pub particles: Option<usize>,
     /// Iterations of the swarm; shade and cma-es make as many evaluations
@@ -414,6 +414,12 @@ impl Swarm {
                 to.clone_from(given);
             }
         };
+        if self.optimiser.is_none()
+            && (self.particles.is_some() || self.iterations.is_some() || self.patience.is_some())
+        {
+            // These are settings of a swarm.
+            written.search.optimiser = Some("swarm".into());
+        }
         word(&self.optimiser, &mut written.search.optimiser);
         word(&self.effort, &mut written.search.effort);
         word(&self.budget, &mut written.search.budget);

@@ -76,6 +76,10 @@ fn figures(summary: &Summary) -> String {
             }
         };
         line("search, on the world model", summary.search_return, "");
+        if let Some((race, gap)) = summary.race.and_then(|race| Some((race, race.gap?))) {
+            let note = format!("search less other start states; searched on {}", count(race.start_states));
+            line("gap of the start states", Some(gap), &note);
+        }
         line("test, on the world model", summary.model_return, "");
         line("test, on the true plant", summary.true_return, "");
         line("gap (plant less model)", summary.gap, "");
@@ -120,6 +124,11 @@ fn figures(summary: &Summary) -> String {
     for (stage, seconds) in &summary.seconds.0 {
         total += seconds;
         let note = match (stage.as_str(), summary.model_steps) {
+            ("search", Some(steps)) if summary.race.is_some() => format!(
+                "  {} tries, {} model steps",
+                count(summary.race.map_or(0, |race| race.tries)),
+                count(steps as usize)
+            ),
             ("search", Some(steps)) => format!(
                 "  {} particles, {} iterations{}, {} model steps",
                 count(summary.particles),

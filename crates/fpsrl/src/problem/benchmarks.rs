@@ -42,8 +42,9 @@ pub(super) fn general() -> Problem {
             terminal: None,
         },
         policy: PolicySettings {
-            rules: 2,
-            grow: false,
+            // Nobody can know the number of rules that a plant needs beforehand.
+            rules: 1,
+            grow: true,
             front: false,
             most_rules: 8,
             rules_tolerance: 0.01,
@@ -76,7 +77,10 @@ pub(super) fn general() -> Problem {
 
 /// A benchmark with its defaults.
 pub(super) fn problem(kind: PlantKind) -> Problem {
-    let general = Problem { name: kind.name().to_owned(), plant: Some(kind), ..general() };
+    let general = general();
+    // The paper's numbers of rules.
+    let policy = PolicySettings { rules: 2, grow: false, ..general.policy };
+    let general = Problem { name: kind.name().to_owned(), plant: Some(kind), policy, ..general };
     match kind {
         PlantKind::MountainCar | PlantKind::TextbookMountainCar => Problem {
             horizon: 200,

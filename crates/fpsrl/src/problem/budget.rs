@@ -26,6 +26,13 @@ pub enum Budget {
     Steps(u64),
     /// Seconds on this machine.
     Seconds(f64),
+    /// Seconds that have been translated into model steps, on the machine where the search began.
+    Translated {
+        /// The steps.
+        steps: u64,
+        /// The seconds that were asked for.
+        seconds: f64,
+    },
 }
 
 impl FromStr for Budget {
@@ -33,6 +40,12 @@ impl FromStr for Budget {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
+        if let Some((steps, seconds)) = text.split_once(" for ") {
+            return match (steps.parse()?, seconds.parse()?) {
+                (Self::Steps(steps), Self::Seconds(seconds)) => Ok(Self::Translated { steps, seconds }),
+                _ => Err("it is neither a time nor steps, nor steps for a time".into()),
+            };
+        }
         let digits = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-' | '_')));
         let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
         let unit = unit.trim();
@@ -60,6 +73,14 @@ impl FromStr for Budget {
 }
 
 impl Budget {
+    /// The model steps, once they are known.
+    pub fn steps(&self) -> Option<u64> {
+        match self {
+            Self::Steps(steps) | Self::Translated { steps, .. } => Some(*steps),
+            Self::Seconds(_) => None,
+        }
+    }
+
     /// What a budget may look like, for messages.
     pub const EXAMPLES: &'static str =
         "write a time such as \"90s\", \"5m\" or \"1h\", or steps such as \"6000 Msteps\"";
@@ -70,6 +91,7 @@ impl fmt::Display for Budget {
         match self {
             Self::Steps(steps) => write!(formatter, "{steps} steps"),
             Self::Seconds(seconds) => write!(formatter, "{seconds} s"),
+            Self::Translated { steps, seconds } => write!(formatter, "{steps} steps for {seconds} s"),
         }
     }
 }
@@ -80,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_budget_reads_back_to_itself() {
-        for budget in [Budget::Steps(1), Budget::Steps(6_000_000_001), Budget::Seconds(0.25), Budget::Seconds(86_400.0)]
-        {
+        let translated = Budget::Translated { steps: 3, seconds: 0.5 };
+        for budget in [Budget::Steps(1), Budget::Steps(6_000_000_001), Budget::Seconds(86_400.0), translated] {
             assert_eq!(budget.to_string().parse(), Ok(budget));
         }
     }

@@ -87,9 +87,15 @@ impl WrittenProblem {
         };
         let mirrored = self.policy.mirrored.unwrap_or(defaults.policy.mirrored);
         let (grow, rules) = match self.policy.rules {
-            None => (defaults.policy.grow, defaults.policy.rules),
-            Some(OrAuto::Auto) => (true, if mirrored { 2 } else { 1 }),
+            None if !defaults.policy.grow => (false, defaults.policy.rules),
+            None | Some(OrAuto::Auto) => (true, if mirrored { 2 } else { 1 }),
             Some(OrAuto::Count(count)) => (false, usize::try_from(count).unwrap_or(usize::MAX)),
+        };
+        // Who sets up a swarm, and does not say what searches, wants a swarm.
+        let search = &self.search;
+        let implied = match search.particles.is_some() || search.iterations.is_some() || search.patience.is_some() {
+            true => OptimiserKind::Swarm,
+            false => defaults.search.optimiser,
         };
         let trainer = by_name("trainer", &TRAINERS, self.world.trainer, defaults.world.trainer)?;
         let kind = by_name("world", &KINDS, self.world.kind, defaults.world.kind)?;
@@ -172,7 +178,7 @@ impl WrittenProblem {
                 lags,
             },
             search: SearchSettings {
-                optimiser: by_name("optimiser", &OPTIMISERS, self.search.optimiser, defaults.search.optimiser)?,
+                optimiser: by_name("optimiser", &OPTIMISERS, self.search.optimiser, implied)?,
                 effort: by_name("effort", &EFFORTS, self.search.effort, defaults.search.effort)?,
                 budget: budget(self.search.budget, defaults.search.budget)?,
                 particles: self.search.particles.unwrap_or(defaults.search.particles),

@@ -17,7 +17,7 @@ use crate::baseline::nfq::NfqSettings;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::plant::PlantKind;
-use crate::problem::{Problem, WorldKind};
+use crate::problem::{OptimiserKind, Problem, WorldKind};
 use crate::progress::Progress;
 use crate::run::{self, Ceiling, RunDirectory};
 use crate::search::SearchOptions;
@@ -249,6 +249,7 @@ impl Settings {
         problem.world.judge = 0.0;
         problem.world.mirror = false;
         problem.policy.periodic = false;
+        problem.search.optimiser = OptimiserKind::Swarm;
         problem.search.caution = 0.0;
         problem.search.particles = self.particles;
         problem.search.iterations = self.iterations;

@@ -18,11 +18,11 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::optimiser::{CmaEs, RingSwarm, Shade};
 use crate::policy::{FuzzyKernel, FuzzyPolicy};
-use crate::problem::{OptimiserKind, Problem};
+use crate::problem::{Budget, OptimiserKind, Problem};
 use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
 use crate::search::methods::{self, Method};
-use crate::search::race::{Race, RaceFigures};
+use crate::search::race::{self, Race, RaceFigures};
 use crate::search::{self, Ending, FrontPoint, Search, SearchOptions, SearchRecord, SearchState, Threads};
 use crate::world::model::WorldModel;
 use crate::world::quality::Verdict;
@@ -195,6 +195,7 @@ impl RunDirectory {
     /// the results, and stays as it is if the search fails.
     pub fn search_for(&self, problem: &Problem, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
         directory::remove(&self.file(GROWTH))?;
+        let problem = &self.with_budget_in_steps(problem, options)?;
         self.search_from(problem, options, None, progress)
     }
 
@@ -225,6 +226,23 @@ impl RunDirectory {
             }
         }
         self.evaluate(options, progress)
+    }
+
+    /// A budget in time becomes one in steps, as fast as this machine takes them now; the problem records both.
+    fn with_budget_in_steps(&self, problem: &Problem, options: SearchOptions) -> Result<Problem> {
+        let mut problem = problem.clone();
+        if let (OptimiserKind::Auto, Some(Budget::Seconds(seconds))) = (problem.search.optimiser, problem.search.budget)
+        {
+            let source = self.run_worlds(&problem)?;
+            let worlds = source.on_lanes(&problem, problem.search.caution)?;
+            let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
+            let space = methods::space(&problem, &self.transitions(&problem)?);
+            let speed = race::steps_a_second(&problem, &space, worlds, options);
+            source.check()?;
+            let steps = (seconds * speed).max(1.0) as u64;
+            problem.search.budget = Some(Budget::Translated { steps, seconds });
+        }
+        Ok(problem)
     }
 
     fn search_from(

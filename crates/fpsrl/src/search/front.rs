@@ -8,8 +8,8 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::race;
 use super::{Limits, Search, SearchOptions, Threads, outlook};
+use super::{methods, race};
 use crate::error::{Error, Result};
 use crate::optimiser::{CmaEs, CmaSettings, Optimiser, Scope};
 use crate::policy::{Condition, FuzzyKernel, FuzzyPolicy, RuleSpace};
@@ -144,10 +144,11 @@ fn tune(
         first_step: TUNING_STEP,
         tolerance: 0.0,
         restarts: false,
-        evaluations: (TUNING * n).min(MOST_TUNING),
+        // Who searches little does not tune much.
+        evaluations: (TUNING * n).min(MOST_TUNING).min(methods::most_evaluations(problem)),
     };
-    let tuner =
-        Tuner { cma: CmaEs::at(settings, space.low(), space.high(), problem.seed, &position), members: worlds.len() };
+    let scope = race::climbing(worlds.len(), problem.search.start_states);
+    let tuner = Tuner { cma: CmaEs::at(settings, space.low(), space.high(), problem.seed, &position), scope };
     let threads = Threads::new(problem, &space, worlds.to_vec(), options);
     let mut search = Search::new(&space, tuner, threads, Limits::default());
     while search.ending().is_none() {
@@ -159,7 +160,7 @@ fn tune(
 /// CMA-ES on a few start states for each member.
 struct Tuner {
     cma: CmaEs,
-    members: usize,
+    scope: Scope,
 }
 
 impl Optimiser for Tuner {
@@ -174,7 +175,7 @@ impl Optimiser for Tuner {
     }
 
     fn scope(&self, _: usize) -> Scope {
-        race::climbing(self.members)
+        self.scope
     }
 
     fn tell(&mut self, fitness: &[f64]) {

@@ -41,6 +41,14 @@ pub fn space(problem: &Problem, transitions: &Transitions) -> RuleSpace {
     }
 }
 
+/// Evaluations that a problem's search makes, roughly, where it says how many; a race is not asked.
+pub(super) fn most_evaluations(problem: &Problem) -> usize {
+    match problem.search.optimiser {
+        OptimiserKind::Auto => usize::MAX,
+        _ => evaluations(problem),
+    }
+}
+
 /// Evaluations that a problem's particles would make in its iterations.
 fn evaluations(problem: &Problem) -> usize {
     problem.search.particles * (problem.search.iterations + 1)

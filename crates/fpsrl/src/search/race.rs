@@ -11,12 +11,16 @@
 //! its state is theirs. How long it takes is counted in evaluations, so that neither the clock nor pruning changes what it
 //! finds.
 
+use std::time::{Duration, Instant};
+
 use serde::{Deserialize, Serialize};
 
+use super::{Evaluator, SearchOptions, Threads, Trial};
 use crate::optimiser::{CmaEs, CmaSettings, CmaState, Optimiser, Scope, Shade, ShadeSettings, ShadeState};
 use crate::policy::RuleSpace;
-use crate::problem::{Budget, Effort, Problem};
+use crate::problem::{Effort, Problem};
 use crate::random::{Purpose, Stream};
+use crate::world::World;
 
 /// Tries of a race at most, whatever the budget.
 const MOST_TRIES: usize = 10_000;
@@ -116,7 +120,7 @@ impl Plan {
             pace: 1.0,
         };
         // A time has been translated by whoever knows the machine.
-        if let Some(Budget::Steps(budget)) = problem.search.budget {
+        if let Some(budget) = problem.search.budget.and_then(|budget| budget.steps()) {
             // As many tries as the budget has room for, besides one way to the end.
             let fits = |tries: &usize| plan.with_tries(*tries).steps() <= budget;
             let tries = (1..=MOST_TRIES).take_while(fits).last().unwrap_or(1);
@@ -154,8 +158,30 @@ fn sprinters(tries: usize) -> usize {
 }
 
 /// What is scored on the second way down: a few start states for each member.
-pub(super) fn climbing(members: usize) -> Scope {
-    Scope::Part { first: 0, starts: CLIMBED * members.max(1), member: None }
+pub(super) fn climbing(members: usize, most: usize) -> Scope {
+    Scope::Part { first: 0, starts: (CLIMBED * members).min(most).max(1), member: None }
+}
+
+/// How many model steps a race takes in a second on this machine, as far as half a second tells: what random policies
+/// take, none of them given up.
+pub fn steps_a_second(problem: &Problem, space: &RuleSpace, worlds: Vec<&dyn World>, options: SearchOptions) -> f64 {
+    const LONG_ENOUGH: Duration = Duration::from_millis(500);
+    let threads = Threads::new(problem, space, worlds, options);
+    let stream = Stream::new(problem.seed, Purpose::Race);
+    let scope = Scope::Part { first: 0, starts: EXPLORED.min(problem.search.start_states), member: Some(0) };
+    let (began, mut steps, mut round) = (Instant::now(), 0u64, 0u32);
+    while began.elapsed() < LONG_ENOUGH {
+        round += 1;
+        let random = |at: u32| -> Vec<f64> {
+            let bounds = space.low().iter().zip(space.high()).enumerate();
+            bounds.map(|(index, (&low, &high))| stream.within(low, high, round, 1 + at, index as u32)).collect()
+        };
+        let positions: Vec<Vec<f64>> = (0..16 * rayon::current_num_threads() as u32).map(random).collect();
+        let trials: Vec<Trial<'_>> =
+            positions.iter().map(|position| Trial { position, to_beat: f64::NEG_INFINITY, scope }).collect();
+        steps += threads.score(&trials).iter().map(|score| score.model_steps).sum::<u64>();
+    }
+    steps as f64 / began.elapsed().as_secs_f64()
 }
 
 /// Where a race stands.
@@ -430,10 +456,13 @@ impl Race {
     fn scope_of(&self, index: usize) -> Scope {
         let own = &self.state.tries[index];
         let all = |first: usize, starts: usize| Scope::Part { first, starts, member: None };
+        // Who asks for few start states does not get more.
+        let part =
+            |starts: usize| Scope::Part { first: 0, starts: starts.min(self.plan.starts), member: Some(own.member) };
         match self.state.phase {
-            Phase::Explore => Scope::Part { first: 0, starts: EXPLORED, member: Some(own.member) },
-            Phase::Sprint => Scope::Part { first: 0, starts: SPRINTED, member: Some(own.member) },
-            Phase::Climb => climbing(self.plan.members),
+            Phase::Explore => part(EXPLORED),
+            Phase::Sprint => part(SPRINTED),
+            Phase::Climb => climbing(self.plan.members, self.plan.starts),
             Phase::Finish if self.state.doublings == 0 => Scope::Whole,
             Phase::Finish => all(0, self.start_states()),
             Phase::Meet | Phase::MeetAgain => all(MEETING_PLACE, MEETING),

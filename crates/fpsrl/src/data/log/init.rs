@@ -332,7 +332,7 @@ impl Drafting<'_> {
         let setting = format!("# terminal = \"abs({state}) > 10\"");
         let _ = writeln!(sections, "{setting:<36} # where the plant stops for good, also where the log never was");
         let _ = writeln!(sections, "\n[policy]");
-        let _ = writeln!(sections, "{:<36} # for each action; \"auto\" adds them while they pay", "rules = 2");
+        let _ = writeln!(sections, "{:<36} # for each action; \"auto\" adds them while they pay", "rules = \"auto\"");
         if !trial {
             self.found.extend(found);
             self.unknown.extend(unknown);
