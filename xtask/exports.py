@@ -4,6 +4,7 @@ Usage: exports.py FPSRL ROOT DIRECTORY. Prints a line for each export; ends with
 """
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import random
@@ -21,6 +22,9 @@ TRAPPED = " -fsanitize=undefined,float-divide-by-zero -fsanitize-trap=undefined,
 # Names that no language takes as they are.
 NAMES = ["int", "REAL", "θ̇", "Füllstand (m³)", "pole angle [rad]", "lambda", "class", "2nd stage", "a-b", "a_b", "A_B", "if",
          "distance_1", "level", "level_seen", "self", "outside", "压力", "end_if", "x", "fn", "default", "float", "is", "exp"]
+
+# Tools for these know no circle.
+STRAIGHT = ("fll", "fcl", "fis")
 
 
 def random_policy(seed, states, actions, rules, extreme):
@@ -87,8 +91,8 @@ def export(run, out, arguments, tools):
     return lines
 
 
-def cases(run, name, large, extreme, response, reaches_around=False):
-    """Every format, with what it leaves to choose spread over the policies. Tools for rules alone know no circle."""
+def cases(run, name, large, extreme, response):
+    """Every format, with what it leaves to choose spread over the policies."""
     def case(format_, ending, *arguments, tools=()):
         options = ["--to", format_, *arguments]
         if not any(word in arguments for word in ("--guard",)):
@@ -108,8 +112,6 @@ def cases(run, name, large, extreme, response, reaches_around=False):
     yield case("python", ".py")
     yield case("javascript", ".mjs")
     yield case("json", ".json")
-    if reaches_around:
-        return
     yield case("fll", ".fll")
     yield case("fcl", ".fcl")
     # The memberships of extreme widths have more digits than fuzzylite writes.
@@ -120,17 +122,31 @@ def cases(run, name, large, extreme, response, reaches_around=False):
     yield case("fis", ".fis", tools=octave)
 
 
-def round_trips(run, name, policy, reaches_around):
+def round_trips(run, name, policy):
     """What was exported as rules comes back as the same policy."""
-    for ending in ("fll", "fcl", "fis", "json") if not reaches_around else ("json",):
+    for ending in ("fll", "fcl", "fis", "json"):
+        if not (DIRECTORY / f"{name}.{ending}").exists():
+            continue
         back = DIRECTORY / f"{name}.{ending}.policy.json"
         result = fpsrl("import", DIRECTORY / f"{name}.{ending}", "--out", back, "--quiet", "--force")
         same = result.returncode == 0 and json.loads(back.read_text(encoding="utf-8")) == policy
         yield f"{name}, {ending}, read back", [(same, 0.0, 0, "fpsrl import" if same else result.stderr.strip())]
 
 
+def hang(path):
+    """Turns the poles of a log down, so that what it covers is an arc across half a turn."""
+    header, *rows = [line.split(",") for line in path.read_text(encoding="utf-8").split()]
+    for row in rows:
+        for name in ("theta", "next_theta"):
+            angle = 3 + 0.2 * float(row[header.index(name)])
+            row[header.index(name)] = repr(angle - 2 * math.pi if angle > math.pi else angle)
+    path.write_text("".join(",".join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
+
+
 def circles():
-    """Rules that measure an angle around the circle: one with a rule on both sides of half a turn, one with none."""
+    """Rules that measure an angle around the circle, with the formats for them: those that know straight lines only are for
+    rules that do not reach around it.
+    """
     for name, response, reaches_around in (("cart-pole-balancing", "hold", False), ("cart-pole-swing-up", "clamp", True)):
         policy = json.loads((ROOT / f"xtask/policies/{name}.json").read_text(encoding="utf-8"))
         policy["states"][0]["periodic"] = True
@@ -140,13 +156,15 @@ def circles():
         run = DIRECTORY / f"run-circle-{name}"
         result = fpsrl("generate", name, "--samples", 1000, "--quiet", "--out", run, "--force")
         assert result.returncode == 0, result.stderr
+        if reaches_around:
+            hang(run / "transitions.csv")
         (run / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
-        yield (run, f"circle-{name}", policy, False, False, response, *([True] if reaches_around else []))
+        yield run, f"circle-{name}", policy, reaches_around, response
 
 
 def refusals(run, name):
     """Rules that reach around the circle are not written for tools that know none."""
-    for format_ in ("fll", "fcl", "fis"):
+    for format_ in STRAIGHT:
         result = fpsrl("export", run, "--out", DIRECTORY / f"{name}.{format_}", "--to", format_)
         refused = result.returncode == 2 and "reaches around it in `theta`" in result.stderr
         yield f"{name}, {format_}, refused", [(refused, 0.0, 0, "fpsrl export" if refused else result.stderr.strip())]
@@ -178,7 +196,6 @@ def main():
         policy = json.loads((ROOT / f"xtask/policies/{name}.json").read_text(encoding="utf-8"))
         (run / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
         runs.append((run, name, policy, False, False, "clamp"))
-    runs += circles()
     shapes = [(1, 1, 1, 1, False), (2, 4, 2, 3, True), (3, 6, 1, 5, True), (4, 20, 5, 12, False), (5, 20, 5, 12, True)]
     responses = ["fallback", "clamp", "flag", "hold", "clamp"]
     for (seed, states, actions, rules, extreme), response in zip(shapes, responses):
@@ -187,17 +204,23 @@ def main():
         if not run.exists():
             run_directory(run, policy, scales, seed)
         runs.append((run, f"random-{seed}", policy, states * actions * rules > 200, extreme, response))
+    around = list(circles())
     failed = 0
     worst = {"double": 0.0, "single": 0.0}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for run, name, policy, *how in runs:
             for case in cases(run, name, *how):
                 jobs.append((f"{case[1].name}", pool.submit(export, *case)))
+        for run, name, policy, reaches_around, response in around:
+            for case in cases(run, name, False, False, response):
+                if (case[2][1] in STRAIGHT) != reaches_around:
+                    jobs.append((f"{case[1].name}", pool.submit(export, *case)))
         results = [(label, job.result()) for label, job in jobs]
-    for run, name, policy, *how in runs:
-        results += round_trips(run, name, policy, len(how) > 3)
-        results += refusals(run, name) if len(how) > 3 else []
-    results += schemas([run / "policy.json" for run, *_ in runs])
+    for run, name, policy, *_ in runs + around:
+        results += round_trips(run, name, policy)
+    for run, name, _, reaches_around, _ in around:
+        results += refusals(run, name) if reaches_around else []
+    results += schemas([run / "policy.json" for run, *_ in runs + around])
     for label, lines in results:
         for passed, largest, compared, tool in lines:
             failed += not passed

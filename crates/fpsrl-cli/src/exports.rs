@@ -159,8 +159,8 @@ pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
         if !otherwise.is_empty() {
             writeln!(
                 stdout,
-                "note: it measures {} in another way than the problem's rules (`periodic` below [policy]); it is scored as it is, and a \
-                 search goes on with its numbers in the problem's way",
+                "note: it measures {} otherwise than the problem's rules (`periodic` below [policy]): it is scored as it is; \
+                 a search takes its numbers in the problem's form",
                 otherwise.join(", ")
             )?;
         }

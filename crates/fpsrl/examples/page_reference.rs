@@ -71,7 +71,10 @@ fn policy(index: u32) -> Value {
     let policy = FuzzyPolicy {
         // Some of them angles, whose values are turns away from the centres.
         states: (0..states)
-            .map(|s| Quantity { periodic: (index as usize + s) % 4 == 0, ..Quantity::new(format!("s{s}"), "") })
+            .map(|s| Quantity {
+                periodic: (index as usize + s).is_multiple_of(4),
+                ..Quantity::new(format!("s{s}"), "")
+            })
             .collect(),
         mirrored: false,
         actions: (0..1 + index % 3).map(action).collect(),

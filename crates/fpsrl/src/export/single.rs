@@ -18,7 +18,7 @@ pub(super) const FARTHEST: f32 = 1e9;
 const SPLITTER: f32 = 4097.0;
 
 /// 2π as a sum; 13 bits each of the first two.
-pub(super) const TURN: [f32; 3] = [6.283_203_125, -1.781_806_3e-5, 2.430_840_3e-10];
+pub(super) const TURN: [f32; 3] = [6434.0 / 1024.0, -1.781_806_3e-5, 2.430_840_3e-10];
 
 /// Exponents below this give 0.
 const LOWEST_EXPONENT: f32 = -80.0;
