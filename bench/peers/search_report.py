@@ -87,7 +87,7 @@ def _row(entry: dict, contender: str, runs: list[dict], best: float) -> str:
         middle = _middle(steps, largest_is_worst=True)
         reached = sum(math.isfinite(each) for each in steps)
         text = f"{_millions(middle)} M" if math.isfinite(middle) else "not"
-        cells.append(text if reached == len(runs) else f"{text} ({reached} of {len(runs)})")
+        cells.append(text if reached in (0, len(runs)) else f"{text} ({reached} of {len(runs)})")
     cells.append(f"{_millions(_middle([run['steps'] for run in runs]))} M")
     cells.append(f"{_middle([run['evaluations'] for run in runs]):,.0f}")
     return f"| {contender} | " + " | ".join(cells) + " |"
@@ -117,8 +117,8 @@ def plot(results: dict, out: Path) -> None:
             axis.step(millions, middle, where="post", color=colour, ls=dashes, lw=width, label=label)
         best, random = _best(entry), entry["random"]
         axis.set(xscale="log", xlabel="million model steps", title=name)
-        # What is worse than half of the way is of no interest.
-        axis.set_ylim(best - 0.5 * (best - random), best + 0.03 * (best - random))
+        # What is worse than a random policy is of no interest.
+        axis.set_ylim(random, best + 0.03 * (best - random))
         curves = [run["returns"] for run in entry["runs"]]
         first = next(mark for mark, *values in zip(millions, *curves) if any(value is not None for value in values))
         axis.set_xlim(first, millions[-1])
