@@ -12,6 +12,23 @@ pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
     let summary = run.summary()?;
     let problem = run.problem()?;
     let mut text = figures(&summary);
+    if let Some((front, _)) = run.front()? {
+        let _ = writeln!(text, "\nFront: none is both simpler and better");
+        let _ = writeln!(text, "  conditions  rules     return      judge");
+        for point in &front.points {
+            let judged = point.rescored.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+            let note = match (point.chosen, point.holds) {
+                (true, _) => "  chosen",
+                (false, Some(false)) => "  does not hold",
+                _ => "",
+            };
+            let _ = writeln!(
+                text,
+                "  {:>10}  {:>5}  {:>9.2}  {judged:>9}{note}",
+                point.conditions, point.rules, point.mean
+            );
+        }
+    }
     if summary.search_return.is_some() || summary.model_return.is_some() {
         let policy = run.policy(&problem)?;
         let _ = writeln!(text, "\nRules");

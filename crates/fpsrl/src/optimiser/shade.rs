@@ -316,7 +316,8 @@ impl Optimiser for Shade {
         let best = self.best().1;
         let [median, before] = [self.state.gained_from[0], self.state.gained_from[1]];
         // From -∞ every number is a gain.
-        if best > before && !(best - before < GAIN * (best - median)) {
+        let gained = best - before >= GAIN * (best - median) || before == f64::NEG_INFINITY;
+        if best > before && gained {
             self.state.gained_from[1] = best;
             self.state.gained = self.state.told;
         }

@@ -17,7 +17,7 @@ use crate::policy::{FuzzyKernel, FuzzyPolicy, Quantity};
 use crate::problem::Problem;
 use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
-use crate::run::{RunDirectory, Summary};
+use crate::run::{Front, RunDirectory, Summary};
 use crate::search::{SearchOptions, SearchRecord, true_returns, world_returns};
 use crate::world::World;
 
@@ -59,6 +59,8 @@ pub(super) struct Findings {
     pub(super) history: Vec<SearchRecord>,
     pub(super) nfq: Option<(f64, Option<f64>)>,
     pub(super) overlays: Vec<Overlay>,
+    /// The policies of which none is both simpler and better, if they were searched.
+    pub(super) front: Option<(Front, Vec<FuzzyPolicy>)>,
 }
 
 /// A state worth looking at, and what follows from it.
@@ -154,6 +156,7 @@ impl Findings {
             outside,
             covered,
             overlays,
+            front: run.front()?,
         };
         progress.update(Stage::Report, 5, &"page");
         Ok(findings)

@@ -8,6 +8,7 @@ mod charts;
 mod coverage;
 mod evidence;
 mod findings;
+mod front;
 mod modules;
 mod overlay;
 mod page;

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::findings::Findings;
 use super::modules::{STYLE, script};
 use super::payload::payload;
-use super::{proofs, rules, verdict, weak};
+use super::{front, proofs, rules, verdict, weak};
 use crate::error::Result;
 use crate::explain::escape;
 
@@ -15,7 +15,7 @@ pub(super) fn page(findings: &Findings) -> Result<String> {
     let name = escape(&findings.problem.name);
     let parts = [
         ("verdict", "Verdict", verdict::verdict(findings)),
-        ("rules", "Rules", rules::rules(findings)),
+        ("rules", "Rules", rules::rules(findings) + &front::front(findings)),
         ("watch", "In motion", rules::watch(findings)),
         ("surface", "Control surface", rules::surface(findings)),
         ("weak", "Weak starts", weak::weak(findings)),

@@ -215,15 +215,16 @@ fn learning_curve(findings: &Findings) -> String {
     let of = |value: fn(&crate::search::SearchRecord) -> f64| {
         every(history.iter().map(|record| (record.iteration as f64, value(record))).collect(), 600)
     };
+    let raced = findings.summary.race;
     let chart = Chart {
-        title: "How the swarm went on",
-        x: "iteration",
+        title: "How the search went on",
+        x: if raced.is_some() { "round" } else { "iteration" },
         y: "return on the world model",
         shaded: Vec::new(),
         series: vec![
-            Series { name: "best particle".into(), mark: Mark::Solid, points: of(|record| record.best) },
+            Series { name: "best".into(), mark: Mark::Solid, points: of(|record| record.best) },
             Series {
-                name: "mean of all particles\u{2019} best".into(),
+                name: if raced.is_some() { "mean of all tries" } else { "mean of all particles\u{2019} best" }.into(),
                 mark: Mark::Dashed,
                 points: of(|record| record.mean),
             },
@@ -237,14 +238,30 @@ fn learning_curve(findings: &Findings) -> String {
         Some("finished") => " It made all of its iterations.",
         _ => "",
     };
-    format!(
-        "<h3>The search</h3><p>{} particles, {} iterations, {} steps of the world model.{ending}</p><div \
-         class=\"charts\"><figure>{}</figure></div>",
-        count(findings.summary.particles),
-        count(findings.summary.iterations),
-        count(findings.summary.model_steps.unwrap_or(0) as usize),
-        chart.svg()
-    )
+    let steps = count(findings.summary.model_steps.unwrap_or(0) as usize);
+    let said = match raced {
+        Some(race) => {
+            let gap = race.gap.map_or(String::new(), |gap| {
+                format!(
+                    " From other start states than the {} that it was searched on, the best one earns {} {}.",
+                    count(race.start_states),
+                    amount(gap.abs()),
+                    if gap > 0.0 { "less" } else { "more" }
+                )
+            });
+            format!(
+                "{} tries, {steps} steps of the world model. Stages score on different start states, so the best may \
+                 fall between them.{gap}",
+                count(race.tries)
+            )
+        }
+        None => format!(
+            "{} particles, {} iterations, {steps} steps of the world model.{ending}",
+            count(findings.summary.particles),
+            count(findings.summary.iterations)
+        ),
+    };
+    format!("<h3>The search</h3><p>{said}</p><div class=\"charts\"><figure>{}</figure></div>", chart.svg())
 }
 
 /// The rules of several runs over each other.

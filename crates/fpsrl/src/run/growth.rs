@@ -146,7 +146,12 @@ impl RunDirectory {
             None => {
                 remove(&self.file(CHECKPOINT))?;
                 remove(&self.file(CHECKPOINT_ROWS))?;
-                let (idle, ceiling) = self.idle_and_ceiling(problem, options, progress)?;
+                let idle = self.idle_return(problem, options)?;
+                // Who asked for a number of rules gets it: only growth must know when to end.
+                let ceiling = match problem.policy.grow {
+                    true => self.planned(problem, options, None, progress)?,
+                    false => idle,
+                };
                 let growth = GrowthFile {
                     problem: problem.to_toml(),
                     world_sha256: files::sha256(&self.file(WORLD))?,
@@ -171,7 +176,9 @@ impl RunDirectory {
             let stalled = ending == Ending::Stalled;
             // Plans that begin from what a policy does reach further than those that begin from nothing.
             let kernel = FuzzyKernel::new(&policy);
-            growth.ceiling = growth.ceiling.max(self.planned(problem, options, Some(&kernel), progress)?);
+            if problem.policy.grow {
+                growth.ceiling = growth.ceiling.max(self.planned(problem, options, Some(&kernel), progress)?);
+            }
             // Its worlds are on lanes once more here: a step of growth takes far longer.
             let source = self.run_worlds(&now)?;
             let worlds = source.on_lanes(&now, now.search.caution)?;
@@ -221,19 +228,14 @@ impl RunDirectory {
         Ok(summary)
     }
 
-    /// The return of doing nothing and that of the best plans, from some of the search's start states.
-    fn idle_and_ceiling(
-        &self,
-        problem: &Problem,
-        options: SearchOptions,
-        progress: &dyn Progress,
-    ) -> Result<(f64, f64)> {
+    /// The return of doing nothing, from some of the search's start states.
+    fn idle_return(&self, problem: &Problem, options: SearchOptions) -> Result<f64> {
         let worlds = self.run_worlds(problem)?;
         let world = worlds.first(problem)?;
         let starts = StartStates::for_search(problem).first(STARTS);
         let idle = search::world_returns(problem, world.as_ref(), &Idle::of(problem), &starts, options.numerics);
         worlds.check()?;
-        Ok((mean(&idle), self.planned(problem, options, None, progress)?))
+        Ok(mean(&idle))
     }
 
     /// The mean return of plans that begin from what a policy does, or from nothing.

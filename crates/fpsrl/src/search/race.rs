@@ -52,6 +52,7 @@ const FINISH_STEP: f64 = 0.02;
 /// Start states that tries meet on, and how far along the sequence of start states they lie: nothing is searched there.
 const MEETING: usize = 200;
 const MEETING_PLACE: usize = 100_000;
+const FEWEST_TO_MEET: usize = 20;
 const LAST_MEETING: usize = 400;
 const LAST_MEETING_PLACE: usize = 200_000;
 
@@ -139,6 +140,11 @@ impl Plan {
         ((each * self.dimensions) as f64 * self.pace).ceil() as usize
     }
 
+    /// Start states of a meeting that usually has so many.
+    fn meeting(&self, starts: usize) -> usize {
+        ((starts as f64 * self.pace).ceil() as usize).max(FEWEST_TO_MEET.min(starts))
+    }
+
     /// Steps that the whole race takes at most, if nothing is pruned and start states are not doubled.
     fn steps(&self) -> u64 {
         let evaluation = |starts: usize| (starts * self.horizon) as u64;
@@ -148,6 +154,9 @@ impl Plan {
             + part(sprinters(self.tries), SPRINT, SPRINTED)
             + part(self.climbers, CLIMB, CLIMBED * self.members)
             + part(self.finishers, FINISH, self.starts)
+            // Those who meet bring what they found last and what was best before.
+            + (sprinters(self.tries) + 2 * self.climbers) as u64 * evaluation(self.meeting(MEETING))
+            + 2 * sprinters(self.tries) as u64 * evaluation(self.meeting(LAST_MEETING))
     }
 }
 
@@ -162,9 +171,10 @@ pub(super) fn climbing(members: usize, most: usize) -> Scope {
     Scope::Part { first: 0, starts: (CLIMBED * members).min(most).max(1), member: None }
 }
 
-/// How many model steps a race takes in a second on this machine, as far as half a second tells: what random policies
-/// take, none of them given up.
+/// How many model steps a race asks for in a second on this machine, as far as half a second tells: what random policies
+/// take, none of them given up, and what giving up usually saves.
 pub fn steps_a_second(problem: &Problem, space: &RuleSpace, worlds: Vec<&dyn World>, options: SearchOptions) -> f64 {
+    const SAVED_BY_PRUNING: f64 = 1.4;
     const LONG_ENOUGH: Duration = Duration::from_millis(500);
     let threads = Threads::new(problem, space, worlds, options);
     let stream = Stream::new(problem.seed, Purpose::Race);
@@ -181,7 +191,7 @@ pub fn steps_a_second(problem: &Problem, space: &RuleSpace, worlds: Vec<&dyn Wor
             positions.iter().map(|position| Trial { position, to_beat: f64::NEG_INFINITY, scope }).collect();
         steps += threads.score(&trials).iter().map(|score| score.model_steps).sum::<u64>();
     }
-    steps as f64 / began.elapsed().as_secs_f64()
+    SAVED_BY_PRUNING * steps as f64 / began.elapsed().as_secs_f64()
 }
 
 /// Where a race stands.
@@ -256,8 +266,8 @@ pub struct RaceState {
 }
 
 enum Engine {
-    Shade(Shade),
-    CmaEs(CmaEs),
+    Shade(Box<Shade>),
+    CmaEs(Box<CmaEs>),
 }
 
 /// A race of tries.
@@ -413,11 +423,11 @@ impl Race {
         let own = &self.state.tries[index];
         let (low, high) = (&self.low, &self.high);
         match phase {
-            Phase::Explore => Some(Engine::Shade(Shade::new(self.shade_settings(), low, high, own.seed))),
+            Phase::Explore => Some(Engine::Shade(Box::new(Shade::new(self.shade_settings(), low, high, own.seed)))),
             Phase::Sprint | Phase::Climb | Phase::Finish => {
                 // Each way down draws numbers of its own.
                 let seed = own.seed.wrapping_add(1 + phase as u64 + 16 * u64::from(self.state.doublings));
-                Some(Engine::CmaEs(CmaEs::at(self.cma_settings(phase), low, high, seed, &own.position)))
+                Some(Engine::CmaEs(Box::new(CmaEs::at(self.cma_settings(phase), low, high, seed, &own.position))))
             }
             _ => None,
         }
@@ -429,12 +439,16 @@ impl Race {
         match (state, self.state.phase) {
             (EngineState::Shade(state), Phase::Explore) => {
                 let settings = self.shade_settings();
-                state.fits(&settings, n).then(|| Engine::Shade(Shade::restore(settings, low, high, own.seed, state)))
+                state
+                    .fits(&settings, n)
+                    .then(|| Engine::Shade(Box::new(Shade::restore(settings, low, high, own.seed, state))))
             }
             (EngineState::CmaEs(state), phase @ (Phase::Sprint | Phase::Climb | Phase::Finish)) => {
                 let settings = self.cma_settings(phase);
                 let seed = own.seed.wrapping_add(1 + phase as u64 + 16 * u64::from(self.state.doublings));
-                state.fits(&settings, n).then(|| Engine::CmaEs(CmaEs::restore(settings, low, high, seed, state)))
+                state
+                    .fits(&settings, n)
+                    .then(|| Engine::CmaEs(Box::new(CmaEs::restore(settings, low, high, seed, state))))
             }
             _ => None,
         }
@@ -465,8 +479,8 @@ impl Race {
             Phase::Climb => climbing(self.plan.members, self.plan.starts),
             Phase::Finish if self.state.doublings == 0 => Scope::Whole,
             Phase::Finish => all(0, self.start_states()),
-            Phase::Meet | Phase::MeetAgain => all(MEETING_PLACE, MEETING),
-            Phase::MeetLast => all(LAST_MEETING_PLACE, LAST_MEETING),
+            Phase::Meet | Phase::MeetAgain => all(MEETING_PLACE, self.plan.meeting(MEETING)),
+            Phase::MeetLast => all(LAST_MEETING_PLACE, self.plan.meeting(LAST_MEETING)),
             Phase::Settle | Phase::Over if self.state.doublings == 0 => Scope::Whole,
             Phase::Settle | Phase::Over => all(0, self.start_states()),
         }
