@@ -52,7 +52,7 @@ fn run_leaves_every_file_and_a_complete_summary() {
     assert_eq!(summary["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(summary["data_sha256"].as_str().unwrap().len(), 64);
     let history = fs::read_to_string(run.join("search.csv")).unwrap();
-    assert!(history.starts_with("iteration,best,mean,model_steps,seconds\n0,"), "{history}");
+    assert!(history.starts_with("iteration,best,mean,model_steps,seconds,stage\n0,"), "{history}");
 }
 
 #[test]
