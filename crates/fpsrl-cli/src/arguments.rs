@@ -17,8 +17,8 @@ pub use report::{ExplainArguments, ReportArguments};
 
 /// Readable fuzzy controllers from logged behaviour.
 ///
-/// fpsrl learns a world model from a log of transitions, searches a few fuzzy rules that do well on it with a particle
-/// swarm, and scores them on the true plant where there is one.
+/// fpsrl learns a world model from a log of transitions, searches a few fuzzy rules that do well on it, and scores them on
+/// the true plant where there is one.
 #[derive(Debug, Parser)]
 #[command(name = "fpsrl", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -38,7 +38,7 @@ Examples:
   fpsrl run problem.toml --json > result.json  a problem file of your own, figures as JSON
   fpsrl generate mountain-car --out runs/a     one stage after another
   fpsrl fit runs/a
-  fpsrl search runs/a --particles 200
+  fpsrl search runs/a --effort quick
   fpsrl evaluate runs/a
   fpsrl nfq runs/a                             a yardstick, on the same log
   fpsrl report runs/a                          the run as a page to look at: runs/a/report.html
@@ -66,7 +66,9 @@ Examples:
 const SEARCH_EXAMPLES: &str = "\
 Examples:
   fpsrl search runs/mountain-car-seed1
-  fpsrl search runs/mountain-car-seed1 --rules 3 --iterations 500";
+  fpsrl search runs/mountain-car-seed1 --effort thorough
+  fpsrl search runs/mountain-car-seed1 --budget 5m --front
+  fpsrl search runs/mountain-car-seed1 --optimiser swarm --rules 3 --iterations 500";
 
 const NFQ_EXAMPLES: &str = "\
 Neural fitted Q iteration learns a policy that nobody can read, from the same log; it is the paper's yardstick. It tries

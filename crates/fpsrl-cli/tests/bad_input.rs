@@ -47,6 +47,23 @@ fn unknown_names_are_answered_with_the_nearest() {
 }
 
 #[test]
+fn an_optimiser_an_effort_or_a_budget_that_there_is_not_is_refused_with_what_there_is() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, reasons) in [
+        (["--optimiser", "cmaes"], ["optimiser `cmaes`", "cma-es"]),
+        (["--effort", "huge"], ["effort `huge`", "thorough"]),
+        (["--budget", "0m"], ["above zero", "5m"]),
+        (["--budget", "5"], ["no unit", "5m"]),
+        (["--budget", "5 parsecs"], ["`parsecs` is no unit", "Msteps"]),
+    ] {
+        let said = refused(directory.path(), &["run", "mountain-car", arguments[0], arguments[1]]);
+        assert!(reasons.iter().all(|reason| said.contains(reason)), "{arguments:?}: {said}");
+    }
+    let said = refused(directory.path(), &["run", "mountain-car", "--effort", "quick", "--budget", "5m"]);
+    assert!(said.contains("--budget"), "{said}");
+}
+
+#[test]
 fn values_out_of_range_are_named_by_their_key() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, key) in [

@@ -29,8 +29,7 @@ width = [0.05, 2.0]
 name = "valve"
 limits = [0.0, 1.0]
 [search]
-particles = 30
-iterations = 60
+budget = "20 Msteps"
 start_states = 40
 "#;
 

@@ -1,7 +1,7 @@
 //! Readable fuzzy controllers from logged transitions.
 //!
 //! `fpsrl` implements *fuzzy particle swarm reinforcement learning* (Hein, Hentschel, Runkler, Udluft 2017): world
-//! models are learned from recorded transitions, a particle swarm searches the parameters of a few Gaussian fuzzy
+//! models are learned from recorded transitions, a search moves the parameters of a few Gaussian fuzzy
 //! rules, and scores each candidate by rollouts on the world model. Nobody experiments on the real plant.
 //!
 //! The modules stand in the order of the data: [`problem`], [`plant`], [`data`], [`world`], [`policy`], [`rollout`],

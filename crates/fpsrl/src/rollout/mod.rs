@@ -6,4 +6,5 @@ mod start;
 
 pub use fitness::{Fitness, FitnessFunction, Outlook, Workspace};
 pub use lanes::{Columns, Lanes, PADDING};
+pub(crate) use start::FAR;
 pub use start::StartStates;

@@ -6,6 +6,9 @@ use crate::random::{Purpose, Stream};
 /// Start states that a promise is made from, at most.
 const MOST_JUDGED: usize = 500;
 
+/// What lies so far along the sequence of start states is not met by a search from its beginning.
+pub(crate) const FAR: usize = 100_000;
+
 /// A fixed set of start states, a column a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartStates {
@@ -20,6 +23,11 @@ impl StartStates {
 
     /// Some of the endless sequence of start states that the search sees, each stretch of which is evenly spread.
     pub fn of_search(problem: &Problem, first: usize, count: usize) -> Self {
+        // A log has only so many states: what lies far along the sequence begins at another eighth of them.
+        let first = match &problem.start_pool {
+            Some(pool) if first >= FAR => pool.len() * (first / FAR) / 8 + first % FAR,
+            _ => first,
+        };
         let mut starts = Self::spread(problem, first + count, Purpose::SearchStart);
         starts.columns.iter_mut().for_each(|column| drop(column.drain(..first.min(column.len()))));
         starts
@@ -157,6 +165,18 @@ mod tests {
             assert_eq!((row[1], row[3]), (0.0, 0.0));
         }
         assert!(cells.iter().all(|count| (7..=13).contains(count)), "{cells:?}");
+    }
+
+    #[test]
+    fn far_along_the_sequence_are_other_states_of_a_log_too() {
+        let mut problem = Problem::benchmark("mountain-car").unwrap();
+        problem.start_pool = Some(std::sync::Arc::new((0..5_000).map(|row| vec![f64::from(row), 0.0]).collect()));
+        let near = StartStates::of_search(&problem, 0, 600);
+        for far in [FAR, 2 * FAR] {
+            let there = StartStates::of_search(&problem, far, 400);
+            assert_eq!(there.len(), 400);
+            assert!((0..400).all(|index| (0..600).all(|other| there.row(index) != near.row(other))), "{far}");
+        }
     }
 
     #[test]

@@ -225,7 +225,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
         let record = SearchRecord {
             iteration,
             best,
-            mean: known.iter().sum::<f64>() / known.len() as f64,
+            mean: if known.is_empty() { best } else { known.iter().sum::<f64>() / known.len() as f64 },
             model_steps: self.history.last().map_or(0, |record| record.model_steps) + steps,
             seconds: self.earlier_seconds + self.began.elapsed().as_secs_f64(),
             stage,

@@ -11,65 +11,18 @@
 //! its state is theirs. How long it takes is counted in evaluations, so that neither the clock nor pruning changes what it
 //! finds.
 
-use std::time::{Duration, Instant};
+mod plan;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Evaluator, SearchOptions, Threads, Trial};
 use crate::optimiser::{CmaEs, CmaSettings, CmaState, Optimiser, Scope, Shade, ShadeSettings, ShadeState};
 use crate::policy::RuleSpace;
-use crate::problem::{Effort, Problem};
+use crate::problem::Problem;
 use crate::random::{Purpose, Stream};
-use crate::world::World;
+use plan::*;
 
-/// Tries of a race at most, whatever the budget.
-const MOST_TRIES: usize = 10_000;
-
-/// Tries that begin together.
-const WAVE: usize = 8;
-
-/// Start states of the exploration and of the first way down a valley: both fill the lanes of one member.
-const EXPLORED: usize = 12;
-const SPRINTED: usize = 48;
-
-/// Start states of the second way down, for each member.
-const CLIMBED: usize = 24;
-
-/// Evaluations for each parameter: of an exploration, of the first way down, of the second and of the last.
-const EXPLORATION: usize = 500;
-const SPRINT: usize = 100;
-const CLIMB: usize = 150;
-const FINISH: usize = 250;
-
-/// Generations without a gain after which an exploration ends.
-const STALLED: u32 = 40;
-
-/// The first steps of CMA-ES, as shares of the ranges.
-const SPRINT_STEP: f64 = 0.05;
-const CLIMB_STEP: f64 = 0.03;
-const FINISH_STEP: f64 = 0.02;
-
-/// Start states that tries meet on, and how far along the sequence of start states they lie: nothing is searched there.
-const MEETING: usize = 200;
-const MEETING_PLACE: usize = 100_000;
-const FEWEST_TO_MEET: usize = 20;
-const LAST_MEETING: usize = 400;
-const LAST_MEETING_PLACE: usize = 200_000;
-
-/// Where tries meet, and from how many start states they are scored there.
-pub(super) const MEETING_PLACE_AND_SIZE: (usize, usize) = (MEETING_PLACE, MEETING);
-
-/// Tries agree if half of them, and no fewer than three, lie within this share of the way from a random policy to the best.
-const AGREEMENT: f64 = 0.01;
-const AGREEING: usize = 3;
-
-/// The search return may exceed that from other start states by this share of the way; beyond it, more start states are
-/// searched on, at most so often.
-const GAP: f64 = 0.005;
-const MOST_DOUBLINGS: u32 = 2;
-
-/// A polish ends when it gains less than this share of the way over the generations that a covariance takes.
-const NO_GAIN: f64 = 2e-4;
+pub use plan::steps_a_second;
+pub(super) use plan::{MEETING_PLACE_AND_SIZE, climbing};
 
 /// How a race went.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,115 +36,6 @@ pub struct RaceFigures {
     pub gap: Option<f64>,
     /// The model steps that the race could take at most, before pruning; a budget in time was translated into them.
     pub planned_steps: u64,
-}
-
-/// How a race is run: all of it follows from the problem.
-#[derive(Clone, Debug, PartialEq)]
-struct Plan {
-    /// Tries at most.
-    tries: usize,
-    /// Tries that go the second way down, and the last.
-    climbers: usize,
-    finishers: usize,
-    members: usize,
-    /// Start states of the last way down.
-    starts: usize,
-    horizon: usize,
-    dimensions: usize,
-    seed: u64,
-    /// The share of the usual evaluations that each phase makes: below 1 where a budget is too small for a single try.
-    pace: f64,
-}
-
-impl Plan {
-    fn new(problem: &Problem, space: &RuleSpace, members: usize) -> Self {
-        let mut plan = Self {
-            tries: match problem.search.effort {
-                Effort::Quick => WAVE,
-                Effort::Normal => 6 * WAVE,
-                Effort::Thorough => 24 * WAVE,
-            },
-            climbers: 0,
-            finishers: 0,
-            members: members.max(1),
-            starts: problem.search.start_states,
-            horizon: problem.horizon,
-            dimensions: space.low().len(),
-            seed: problem.seed,
-            pace: 1.0,
-        };
-        // A time has been translated by whoever knows the machine.
-        if let Some(budget) = problem.search.budget.and_then(|budget| budget.steps()) {
-            // As many tries as the budget has room for, besides one way to the end.
-            let fits = |tries: &usize| plan.with_tries(*tries).steps() <= budget;
-            let tries = (1..=MOST_TRIES).take_while(fits).last().unwrap_or(1);
-            plan.pace = (budget as f64 / plan.with_tries(1).steps() as f64).min(1.0);
-            plan.tries = tries;
-        }
-        plan.with_tries(plan.tries)
-    }
-
-    fn with_tries(&self, tries: usize) -> Self {
-        Self { tries, climbers: tries.div_ceil(6).min(tries), finishers: tries.div_ceil(16).min(tries), ..self.clone() }
-    }
-
-    /// Evaluations of a phase that usually makes so many for each parameter.
-    fn evaluations(&self, each: usize) -> usize {
-        ((each * self.dimensions) as f64 * self.pace).ceil() as usize
-    }
-
-    /// Start states of a meeting that usually has so many.
-    fn meeting(&self, starts: usize) -> usize {
-        ((starts as f64 * self.pace).ceil() as usize).max(FEWEST_TO_MEET.min(starts))
-    }
-
-    /// Steps that the whole race takes at most, if nothing is pruned and start states are not doubled.
-    fn steps(&self) -> u64 {
-        let evaluation = |starts: usize| (starts * self.horizon) as u64;
-        let part =
-            |tries: usize, each: usize, starts: usize| (tries * self.evaluations(each)) as u64 * evaluation(starts);
-        part(self.tries, EXPLORATION, EXPLORED)
-            + part(sprinters(self.tries), SPRINT, SPRINTED)
-            + part(self.climbers, CLIMB, CLIMBED * self.members)
-            + part(self.finishers, FINISH, self.starts)
-            // Those who meet bring what they found last and what was best before.
-            + (sprinters(self.tries) + 2 * self.climbers) as u64 * evaluation(self.meeting(MEETING))
-            + 2 * sprinters(self.tries) as u64 * evaluation(self.meeting(LAST_MEETING))
-    }
-}
-
-/// How many of so many tries go down their valleys at all: how far an exploration came says little about where its valley
-/// leads, so most of them do.
-fn sprinters(tries: usize) -> usize {
-    (2 * tries).div_ceil(3)
-}
-
-/// What is scored on the second way down: a few start states for each member.
-pub(super) fn climbing(members: usize, most: usize) -> Scope {
-    Scope::Part { first: 0, starts: (CLIMBED * members).min(most).max(1), member: None }
-}
-
-/// How many model steps a race asks for in a second on this machine, as far as half a second tells: what random policies
-/// take, none of them given up, and what giving up usually saves.
-pub fn steps_a_second(problem: &Problem, space: &RuleSpace, worlds: Vec<&dyn World>, options: SearchOptions) -> f64 {
-    const SAVED_BY_PRUNING: f64 = 1.4;
-    const LONG_ENOUGH: Duration = Duration::from_millis(500);
-    let threads = Threads::new(problem, space, worlds, options);
-    let stream = Stream::new(problem.seed, Purpose::Race);
-    let scope = Scope::Part { first: 0, starts: EXPLORED.min(problem.search.start_states), member: Some(0) };
-    let (began, mut steps, mut round) = (Instant::now(), 0u64, 0u32);
-    while began.elapsed() < LONG_ENOUGH {
-        round += 1;
-        let random = |at: u32| -> Vec<f64> {
-            let bounds = space.low().iter().zip(space.high()).enumerate();
-            bounds.map(|(index, (&low, &high))| stream.within(low, high, round, 1 + at, index as u32)).collect()
-        };
-        let positions: Vec<Vec<f64>> = (0..16 * rayon::current_num_threads() as u32).map(random).collect();
-        let trials: Vec<Trial<'_>> =
-            positions.iter().map(|position| Trial { position, to_beat: f64::NEG_INFINITY, scope }).collect();
-        steps += threads.score(&trials).iter().map(|score| score.model_steps).sum::<u64>();
-    }
-    SAVED_BY_PRUNING * steps as f64 / began.elapsed().as_secs_f64()
 }
 
 /// Where a race stands.

@@ -1,0 +1,170 @@
+//! How a race is run: how many tries there are, how long each phase takes, and on what it is scored. The figures were
+//! found by measurement; `docs/decisions/search.md` has it.
+
+use std::time::{Duration, Instant};
+
+use crate::optimiser::Scope;
+use crate::policy::RuleSpace;
+use crate::problem::{Effort, Problem};
+use crate::random::{Purpose, Stream};
+use crate::rollout::FAR;
+use crate::search::{Evaluator, SearchOptions, Threads, Trial};
+use crate::world::World;
+
+/// Tries of a race at most, whatever the budget.
+pub(super) const MOST_TRIES: usize = 10_000;
+
+/// Tries that begin together.
+pub(super) const WAVE: usize = 8;
+
+/// Start states of the exploration and of the first way down a valley: both fill the lanes of one member.
+pub(super) const EXPLORED: usize = 12;
+pub(super) const SPRINTED: usize = 48;
+
+/// Start states of the second way down, for each member.
+pub(super) const CLIMBED: usize = 24;
+
+/// Evaluations for each parameter: of an exploration, of the first way down, of the second and of the last.
+pub(super) const EXPLORATION: usize = 500;
+pub(super) const SPRINT: usize = 100;
+pub(super) const CLIMB: usize = 150;
+pub(super) const FINISH: usize = 250;
+
+/// Generations without a gain after which an exploration ends.
+pub(super) const STALLED: u32 = 40;
+
+/// The first steps of CMA-ES, as shares of the ranges.
+pub(super) const SPRINT_STEP: f64 = 0.05;
+pub(super) const CLIMB_STEP: f64 = 0.03;
+pub(super) const FINISH_STEP: f64 = 0.02;
+
+/// Start states that tries meet on, and how far along the sequence of start states they lie: nothing is searched there.
+pub(super) const MEETING: usize = 200;
+pub(super) const MEETING_PLACE: usize = FAR;
+pub(super) const FEWEST_TO_MEET: usize = 20;
+pub(super) const LAST_MEETING: usize = 400;
+pub(super) const LAST_MEETING_PLACE: usize = 2 * FAR;
+
+/// Where tries meet, and from how many start states they are scored there.
+pub(in crate::search) const MEETING_PLACE_AND_SIZE: (usize, usize) = (MEETING_PLACE, MEETING);
+
+/// Tries agree if half of them, and no fewer than three, lie within this share of the way from a random policy to the best.
+pub(super) const AGREEMENT: f64 = 0.01;
+pub(super) const AGREEING: usize = 3;
+
+/// The search return may exceed that from other start states by this share of the way; beyond it, more start states are
+/// searched on, at most so often.
+pub(super) const GAP: f64 = 0.005;
+pub(super) const MOST_DOUBLINGS: u32 = 2;
+
+/// A polish ends when it gains less than this share of the way over the generations that a covariance takes.
+pub(super) const NO_GAIN: f64 = 2e-4;
+
+/// How a race is run: all of it follows from the problem.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plan {
+    /// Tries at most.
+    pub(super) tries: usize,
+    /// Tries that go the second way down, and the last.
+    pub(super) climbers: usize,
+    pub(super) finishers: usize,
+    pub(super) members: usize,
+    /// Start states of the last way down.
+    pub(super) starts: usize,
+    pub(super) horizon: usize,
+    pub(super) dimensions: usize,
+    pub(super) seed: u64,
+    /// The share of the usual evaluations that each phase makes: below 1 where a budget is too small for a single try.
+    pub(super) pace: f64,
+}
+
+impl Plan {
+    pub(super) fn new(problem: &Problem, space: &RuleSpace, members: usize) -> Self {
+        let mut plan = Self {
+            tries: match problem.search.effort {
+                Effort::Quick => WAVE,
+                Effort::Normal => 6 * WAVE,
+                Effort::Thorough => 24 * WAVE,
+            },
+            climbers: 0,
+            finishers: 0,
+            members: members.max(1),
+            starts: problem.search.start_states,
+            horizon: problem.horizon,
+            dimensions: space.low().len(),
+            seed: problem.seed,
+            pace: 1.0,
+        };
+        // A time has been translated by whoever knows the machine.
+        if let Some(budget) = problem.search.budget.and_then(|budget| budget.steps()) {
+            // As many tries as the budget has room for, besides one way to the end.
+            let fits = |tries: &usize| plan.with_tries(*tries).steps() <= budget;
+            let tries = (1..=MOST_TRIES).take_while(fits).last().unwrap_or(1);
+            plan.pace = (budget as f64 / plan.with_tries(1).steps() as f64).min(1.0);
+            plan.tries = tries;
+        }
+        plan.with_tries(plan.tries)
+    }
+
+    fn with_tries(&self, tries: usize) -> Self {
+        Self { tries, climbers: tries.div_ceil(6).min(tries), finishers: tries.div_ceil(16).min(tries), ..self.clone() }
+    }
+
+    /// Evaluations of a phase that usually makes so many for each parameter.
+    pub(super) fn evaluations(&self, each: usize) -> usize {
+        ((each * self.dimensions) as f64 * self.pace).ceil() as usize
+    }
+
+    /// Start states of a meeting that usually has so many.
+    pub(super) fn meeting(&self, starts: usize) -> usize {
+        ((starts as f64 * self.pace).ceil() as usize).max(FEWEST_TO_MEET.min(starts))
+    }
+
+    /// Steps that the whole race takes at most, if nothing is pruned and start states are not doubled.
+    pub(super) fn steps(&self) -> u64 {
+        let evaluation = |starts: usize| (starts * self.horizon) as u64;
+        let part =
+            |tries: usize, each: usize, starts: usize| (tries * self.evaluations(each)) as u64 * evaluation(starts);
+        part(self.tries, EXPLORATION, EXPLORED)
+            + part(sprinters(self.tries), SPRINT, SPRINTED)
+            + part(self.climbers, CLIMB, CLIMBED * self.members)
+            + part(self.finishers, FINISH, self.starts)
+            // Those who meet bring what they found last and what was best before.
+            + (sprinters(self.tries) + 2 * self.climbers) as u64 * evaluation(self.meeting(MEETING))
+            + 2 * sprinters(self.tries) as u64 * evaluation(self.meeting(LAST_MEETING))
+    }
+}
+
+/// How many of so many tries go down their valleys at all: how far an exploration came says little about where its valley
+/// leads, so most of them do.
+pub(super) fn sprinters(tries: usize) -> usize {
+    (2 * tries).div_ceil(3)
+}
+
+/// What is scored on the second way down: a few start states for each member.
+pub(in crate::search) fn climbing(members: usize, most: usize) -> Scope {
+    Scope::Part { first: 0, starts: (CLIMBED * members).min(most).max(1), member: None }
+}
+
+/// How many model steps a race asks for in a second on this machine, as far as half a second tells: what random policies
+/// take, none of them given up, and what giving up usually saves.
+pub fn steps_a_second(problem: &Problem, space: &RuleSpace, worlds: Vec<&dyn World>, options: SearchOptions) -> f64 {
+    const SAVED_BY_PRUNING: f64 = 1.4;
+    const LONG_ENOUGH: Duration = Duration::from_millis(500);
+    let threads = Threads::new(problem, space, worlds, options);
+    let stream = Stream::new(problem.seed, Purpose::Race);
+    let scope = Scope::Part { first: 0, starts: EXPLORED.min(problem.search.start_states), member: Some(0) };
+    let (began, mut steps, mut round) = (Instant::now(), 0u64, 0u32);
+    while began.elapsed() < LONG_ENOUGH {
+        round += 1;
+        let random = |at: u32| -> Vec<f64> {
+            let bounds = space.low().iter().zip(space.high()).enumerate();
+            bounds.map(|(index, (&low, &high))| stream.within(low, high, round, 1 + at, index as u32)).collect()
+        };
+        let positions: Vec<Vec<f64>> = (0..16 * rayon::current_num_threads() as u32).map(random).collect();
+        let trials: Vec<Trial<'_>> =
+            positions.iter().map(|position| Trial { position, to_beat: f64::NEG_INFINITY, scope }).collect();
+        steps += threads.score(&trials).iter().map(|score| score.model_steps).sum::<u64>();
+    }
+    SAVED_BY_PRUNING * steps as f64 / began.elapsed().as_secs_f64()
+}

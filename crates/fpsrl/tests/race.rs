@@ -1,0 +1,119 @@
+//! What a race promises: the best of its tries, whatever the fitness is like, within its budget.
+
+use fpsrl::data::Transitions;
+use fpsrl::policy::FuzzyKernel;
+use fpsrl::problem::{Problem, WrittenProblem};
+use fpsrl::progress::Silent;
+use fpsrl::rollout::{Columns, Lanes, StartStates};
+use fpsrl::search::race::Race;
+use fpsrl::search::{
+    Ending, Search, SearchOptions, Threads, methods, none_simpler_and_better, thin_out, world_returns,
+};
+use fpsrl::simd::Numerics;
+use fpsrl::world::World;
+
+/// A tank with a leak whose level is to be 1 m; what the reward is, is up to the test.
+struct Tank(fn(level: f32, valve: f32) -> f32);
+
+impl World for Tank {
+    fn state_count(&self) -> usize {
+        2
+    }
+
+    fn action_count(&self) -> usize {
+        1
+    }
+
+    fn advance(&self, lanes: &mut Lanes, _: Numerics) {
+        let Columns { live, states, actions, rewards, absorbed, .. } = lanes.columns();
+        for lane in 0..live {
+            states[lane] += 0.2 * actions[lane] - 0.1 * states[lane];
+            rewards[lane] = (self.0)(states[lane], actions[lane]);
+            absorbed[lane] = 0.0;
+        }
+    }
+
+    fn largest_reward(&self) -> f64 {
+        0.0
+    }
+}
+
+fn miss(level: f32, _: f32) -> f32 {
+    -(level - 1.0).abs()
+}
+
+/// A tank with a second variable that has nothing to say.
+fn tank(rules: usize) -> Problem {
+    let text = format!(
+        "name = 'tank'\nhorizon = 30\n[[state]]\nname = 'level'\nstart = [0.0, 2.0]\ncentre = [0.0, 2.0]\nwidth = [0.05, \
+         2.0]\n[[state]]\nname = 'noise'\nstart = [-1.0, 1.0]\ncentre = [-1.0, 1.0]\nwidth = [0.05, 2.0]\n[[action]]\nname \
+         = 'valve'\nlimits = [0.0, 1.0]\n[policy]\nrules = {rules}\n[search]\nbudget = '4 Msteps'\nstart_states = 40\n"
+    );
+    WrittenProblem::parse(&text, "tank.toml".as_ref()).unwrap().check().unwrap()
+}
+
+fn race<'a>(
+    problem: &'a Problem,
+    space: &'a fpsrl::policy::RuleSpace,
+    world: &'a dyn World,
+) -> Search<'a, Race, Threads<'a>> {
+    let mut search = Search::<Race, _>::begin(problem, space, vec![world], SearchOptions::of(problem, true));
+    assert_eq!(search.run(&Silent, |_| Ok(())).unwrap(), Ending::Finished);
+    search
+}
+
+#[test]
+fn a_race_returns_the_best_of_its_tries_from_start_states_that_none_was_searched_on() {
+    let (problem, world) = (tank(2), Tank(miss));
+    let space = methods::space(&problem, &Transitions::new(2, 1));
+    let search = race(&problem, &space, &world);
+    let candidates = search.candidates(100);
+    assert!(candidates.len() > 1, "one try is no race");
+    let options = SearchOptions::of(&problem, true);
+    // Where the tries met last: far along the sequence of start states.
+    let starts = StartStates::of_search(&problem, 200_000, 400);
+    let earned = |policy| {
+        let returns = world_returns(&problem, &world, &FuzzyKernel::new(policy), &starts, options.numerics);
+        returns.iter().sum::<f64>() / returns.len() as f64
+    };
+    let winner = search.best().0;
+    let best = earned(&winner);
+    assert!(candidates.iter().all(|policy| earned(policy) <= best + 1e-9));
+    // Full valve below 1 m and none above it: by hand, the best there is.
+    assert!(best > -4.5, "{best}");
+    let figures = methods::Method::race_figures(search.optimiser()).unwrap();
+    assert!(figures.gap.unwrap().abs() < 1.0 && figures.planned_steps <= 4_000_000, "{figures:?}");
+}
+
+#[test]
+fn a_fitness_that_is_no_number_constant_or_nothing_for_most_neither_stops_nor_stalls_a_race() {
+    let rewards: [fn(f32, f32) -> f32; 4] = [
+        |level, valve| if valve > 0.9 { f32::NAN } else { miss(level, valve) },
+        |_, _| -1.0,
+        |level, valve| if level > 1.3 { f32::NEG_INFINITY } else { miss(level, valve) },
+        |_, _| f32::NAN,
+    ];
+    for reward in rewards {
+        let (problem, world) = (tank(1), Tank(reward));
+        let space = methods::space(&problem, &Transitions::new(2, 1));
+        let search = race(&problem, &space, &world);
+        assert_eq!(search.best().0.fault(), None);
+    }
+}
+
+#[test]
+fn conditions_that_have_nothing_to_say_are_the_first_to_go_and_the_front_gets_better_with_every_condition() {
+    let (problem, world) = (tank(2), Tank(miss));
+    let space = methods::space(&problem, &Transitions::new(2, 1));
+    let search = race(&problem, &space, &world);
+    let options = SearchOptions::of(&problem, true);
+    let points = thin_out(&problem, &space, &[&world], options, &search.best().0, &Silent).unwrap();
+    let conditions: Vec<usize> = points.iter().map(|point| point.conditions).collect();
+    assert_eq!(conditions, [4, 3, 2, 1, 0]);
+    let two = &points[2];
+    assert!(two.policy.actions[0].rules.iter().all(|rule| rule.ignores(1)), "{:?}", two.policy.actions[0].rules);
+    assert!(two.fitness > points[0].fitness - 0.2, "{} {}", two.fitness, points[0].fitness);
+    assert!(points[4].fitness < two.fitness - 0.2, "without any condition the valve never moves");
+    let front = none_simpler_and_better(points);
+    assert!(front.windows(2).all(|pair| pair[0].conditions < pair[1].conditions && pair[0].fitness < pair[1].fitness));
+}
