@@ -34,6 +34,8 @@ pub enum Purpose {
     PlanStart = 11,
     /// The random factors of a plan's move.
     PlanMove = 12,
+    /// Regulators that plans begin from.
+    PlanFeedback = 13,
     /// States that exports are tested on.
     ExportVector = 60,
     /// Which rows a member of an ensemble is learned from.
