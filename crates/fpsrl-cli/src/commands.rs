@@ -5,7 +5,7 @@ mod report;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use fpsrl::problem::WrittenProblem;
+use fpsrl::problem::{OptimiserKind, WrittenProblem};
 use fpsrl::report::{REPORT, ReportOptions};
 use fpsrl::reproduce::Reproduction;
 use fpsrl::run::{self, RunDirectory};
@@ -64,7 +64,7 @@ fn run_all(arguments: &RunArguments) -> Result<(), Failure> {
         run.fit(&bars)?;
         run.search(options, &bars)?;
         run.evaluate(options, &bars)?;
-        if arguments.ceiling {
+        if arguments.ceiling || wants_ceiling(&run)? {
             run.ceiling(options, &bars)?;
         }
         run.report(&ReportOptions::default(), &bars)
@@ -80,13 +80,19 @@ fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
     let options = arguments.pace.options(&run.problem()?);
     let stages = || {
         run.resume(options, &bars)?;
-        if arguments.ceiling {
+        if arguments.ceiling || wants_ceiling(&run)? {
             run.ceiling(options, &bars)?;
         }
         run.report(&ReportOptions::default(), &bars)
     };
     stages().map_err(|error| resumable(error, directory))?;
     finish(&run, manner, &bars)
+}
+
+/// Whether a run says how far its rules are from what could be reached, unasked: after a race it always does, for a small
+/// part of what the race cost.
+fn wants_ceiling(run: &RunDirectory) -> fpsrl::Result<bool> {
+    Ok(run.problem()?.search.optimiser == OptimiserKind::Auto)
 }
 
 /// An interruption says how to go on.

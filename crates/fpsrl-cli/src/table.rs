@@ -123,6 +123,14 @@ fn figures(summary: &Summary) -> String {
         if let Some(ceiling) = &summary.ceiling {
             let note = format!("from {} test states, where the rules earn {:.2}", ceiling.start_states, ceiling.policy);
             line("ceiling, on the world model", Some(ceiling.ceiling), &note);
+            if let (Some(share), Some(idle)) = (ceiling.share, ceiling.idle) {
+                let name = "share of the way there";
+                let _ =
+                    writeln!(text, "  {name:<28} {:>7.0} %  from doing nothing, which earns {idle:.2}", 100.0 * share);
+            }
+            if let Some(advice) = ceiling.advice() {
+                let _ = writeln!(text, "  {advice}");
+            }
         }
     }
     if let Some(growth) = &summary.growth {
@@ -146,6 +154,10 @@ fn figures(summary: &Summary) -> String {
                 count(summary.race.map_or(0, |race| race.tries)),
                 count(steps as usize)
             ),
+            ("ceiling", _) => match summary.ceiling.and_then(|ceiling| ceiling.model_steps) {
+                Some(steps) => format!("  {} model steps", count(steps as usize)),
+                None => String::new(),
+            },
             ("search", Some(steps)) => format!(
                 "  {} particles, {} iterations{}, {} model steps",
                 count(summary.particles),

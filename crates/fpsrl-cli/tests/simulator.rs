@@ -95,10 +95,16 @@ fn a_process_is_searched_and_reported_without_a_log() {
     }
     let page = fs::read_to_string(directory.path().join("run/report.html")).unwrap();
     assert!(page.contains("found on a simulator") && page.contains("The simulator promises"));
-    for stage in [&["fit"][..], &["search"], &["evaluate"], &["report"]] {
+    for stage in [&["fit"][..], &["search"], &["evaluate", "--ceiling"], &["report"]] {
         let output = fpsrl(directory.path(), &[stage, &["run", "--quiet"]].concat());
         assert!(output.status.success(), "{stage:?}: {}", stderr(&output));
     }
+    // A valve that moves slowly is planned by what can be applied of it, at a price that a slow simulator can bear.
+    let summary = fs::read_to_string(directory.path().join("run/summary.json")).unwrap();
+    let ceiling = &serde_json::from_str::<Value>(&summary).unwrap()["ceiling"];
+    let figure = |name: &str| ceiling[name].as_f64().unwrap();
+    assert!(figure("return") >= figure("policy") && figure("return") > figure("idle"), "{ceiling}");
+    assert!(figure("model_steps") <= 90_000.0 && ceiling["start_states"] == 10, "{ceiling}");
     let output = fpsrl(directory.path(), &["explain", "run"]);
     assert!(stdout(&output).contains("valve"), "{}", stderr(&output));
     let output = fpsrl(directory.path(), &["search", "run", "--rules", "auto", "--quiet"]);

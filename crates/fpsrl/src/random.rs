@@ -34,6 +34,8 @@ pub enum Purpose {
     PlanStart = 11,
     /// The random factors of a plan's move.
     PlanMove = 12,
+    /// Regulators that plans begin from.
+    PlanFeedback = 13,
     /// First positions of a differential evolution.
     ShadeStart = 30,
     /// Scales and crossover rates of its trials.

@@ -4,12 +4,15 @@
 //! [`pso_p`] plans each trajectory on its own, and so tells how much any policy could reach on a world.
 
 pub mod behaviour;
+mod feedback;
 pub mod nfq;
 pub mod pso_p;
 mod q_network;
 mod q_policy;
+mod rolling;
 mod target_scale;
 
+pub(crate) use feedback::Linear;
 pub use q_network::QNetwork;
 pub use q_policy::{QPolicy, QPolicyKernel};
 pub use target_scale::TargetScale;

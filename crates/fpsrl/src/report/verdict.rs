@@ -93,8 +93,11 @@ pub(super) fn verdict(findings: &Findings) -> String {
     };
     add("Threshold of success", findings.problem.success, reached.into(), "threshold");
     if let Some(ceiling) = &summary.ceiling {
-        let note =
+        let mut note =
             format!("plans from {} starts, where the rules earn {}", ceiling.start_states, amount(ceiling.policy));
+        if let Some(part) = ceiling.share {
+            let _ = write!(note, ", {:.0} % of the way from doing nothing", 100.0 * part);
+        }
         add("Most that plans reach", Some(ceiling.ceiling), note, "other");
     }
     if let Some((model, truth)) = findings.nfq {
@@ -203,6 +206,15 @@ fn in_short(findings: &Findings) -> String {
             simple.conditions,
             amount(findings.simple_model_return),
             amount(findings.model_return)
+        ));
+    }
+    if let Some((ceiling, advice)) = findings.summary.ceiling.and_then(|ceiling| Some((ceiling, ceiling.advice()?))) {
+        items.push(format!(
+            "On the {} the rules earn {} where plans earn {}, {}.",
+            promiser(findings),
+            amount(ceiling.policy),
+            amount(ceiling.ceiling),
+            escape(&advice)
         ));
     }
     let weak = &findings.weaknesses;

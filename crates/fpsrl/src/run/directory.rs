@@ -183,6 +183,11 @@ impl RunDirectory {
         self.policy_in(self.expect(SIMPLE, "fpsrl report")?, problem)
     }
 
+    /// The policy that searches begin with, if it was made for these variables.
+    pub(super) fn start_policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
+        self.policy_in(self.expect(START, "fpsrl import")?, problem)
+    }
+
     fn policy_in(&self, path: PathBuf, problem: &Problem) -> Result<FuzzyPolicy> {
         let policy: FuzzyPolicy = files::read_json(&path)?;
         let hint = "run `fpsrl search` again".to_owned();

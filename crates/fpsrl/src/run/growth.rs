@@ -14,18 +14,18 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint::Checkpoint;
 use super::directory::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, RunDirectory, WORLD, remove};
 use super::stages::{Found, mean};
-use super::summary::{GrowthStep, RuleGrowth, Summary};
+use super::summary::{Ceiling, GrowthStep, RuleGrowth, Summary};
+use crate::baseline::Linear;
 use crate::baseline::pso_p::{PlanSettings, plan_returns};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use crate::problem::{Problem, WrittenProblem};
 use crate::progress::Progress;
-use crate::rollout::{Lanes, StartStates};
+use crate::rollout::StartStates;
 use crate::search::methods;
 use crate::search::race::RaceFigures;
 use crate::search::{self, Ending, FrontPoint, SearchOptions, SearchRecord, none_simpler_and_better, thin_out};
-use crate::simd::Numerics;
 use crate::world::World;
 
 /// Steps of growth that may bring nothing before it ends.
@@ -149,7 +149,7 @@ impl RunDirectory {
                 let idle = self.idle_return(problem, options)?;
                 // Who asked for a number of rules gets it: only growth must know when to end.
                 let ceiling = match problem.policy.grow {
-                    true => self.planned(problem, options, None, progress)?,
+                    true => self.planned(problem, options, &[], progress)?,
                     false => idle,
                 };
                 let growth = GrowthFile {
@@ -174,10 +174,11 @@ impl RunDirectory {
             let Found { candidates, best, ending, history, race, .. } = self.conduct(&now, options, from, progress)?;
             let policy = candidates.into_iter().next().ok_or(Error::Internal("a search found no policy"))?;
             let stalled = ending == Ending::Stalled;
-            // Plans that begin from what a policy does reach further than those that begin from nothing.
-            let kernel = FuzzyKernel::new(&policy);
             if problem.policy.grow {
-                growth.ceiling = growth.ceiling.max(self.planned(problem, options, Some(&kernel), progress)?);
+                // Plans that have policies to begin from reach further than those that begin from nothing.
+                let known = growth.candidates.iter().map(|candidate| &candidate.policy).chain([&policy]);
+                let kernels: Vec<FuzzyKernel> = known.map(FuzzyKernel::new).collect();
+                growth.ceiling = growth.ceiling.max(self.planned(problem, options, &kernels, progress)?);
             }
             // Its worlds are on lanes once more here: a step of growth takes far longer.
             let source = self.run_worlds(&now)?;
@@ -233,43 +234,27 @@ impl RunDirectory {
         let worlds = self.run_worlds(problem)?;
         let world = worlds.first(problem)?;
         let starts = StartStates::for_search(problem).first(STARTS);
-        let idle = search::world_returns(problem, world.as_ref(), &Idle::of(problem), &starts, options.numerics);
+        let idle = search::world_returns(problem, world.as_ref(), &Linear::idle(problem), &starts, options.numerics);
         worlds.check()?;
         Ok(mean(&idle))
     }
 
-    /// The mean return of plans that begin from what a policy does, or from nothing.
+    /// The mean return of plans that know some policies.
     fn planned(
         &self,
         problem: &Problem,
         options: SearchOptions,
-        policy: Option<&dyn Policy>,
+        kernels: &[FuzzyKernel],
         progress: &dyn Progress,
     ) -> Result<f64> {
         let worlds = self.run_worlds(problem)?;
         let world = worlds.first(problem)?;
         let starts = StartStates::for_search(problem).first(STARTS);
-        let settings = PlanSettings::default();
-        let plans = plan_returns(problem, world.as_ref(), &starts, policy, settings, options.numerics, progress)?;
+        let policies: Vec<&dyn Policy> = kernels.iter().map(|kernel| kernel as &dyn Policy).collect();
+        let settings = PlanSettings { budget: Ceiling::budget(problem, None), ..PlanSettings::default() };
+        let plans = plan_returns(problem, world.as_ref(), &starts, &policies, settings, options.numerics, progress)?;
         worlds.check()?;
-        Ok(mean(&plans))
-    }
-}
-
-/// The policy that does nothing: every action in the middle of its limits.
-struct Idle(Vec<f32>);
-
-impl Idle {
-    fn of(problem: &Problem) -> Self {
-        Self(problem.actions.iter().map(|action| (0.5 * (action.limits[0] + action.limits[1])) as f32).collect())
-    }
-}
-
-impl Policy for Idle {
-    fn act(&self, lanes: &mut Lanes, _: Numerics) {
-        for (action, &value) in self.0.iter().enumerate() {
-            lanes.action_mut(action).fill(value);
-        }
+        Ok(mean(&plans.returns))
     }
 }
 

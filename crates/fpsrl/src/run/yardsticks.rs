@@ -9,16 +9,22 @@ use super::stages::mean;
 use super::summary::{Ceiling, Summary};
 use crate::baseline::nfq::{Nfq, NfqRecord, NfqSettings, NfqState};
 use crate::baseline::pso_p::{PlanSettings, plan_returns};
-use crate::baseline::{QPolicy, QPolicyKernel};
+use crate::baseline::{Linear, QPolicy, QPolicyKernel};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::policy::FuzzyKernel;
+use crate::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use crate::progress::{Progress, Stage};
 use crate::rollout::StartStates;
 use crate::search::{self, SearchOptions};
 
-/// Steps of the plans that a ceiling is found from, all start states together: a hundred of them, of long plans fewer.
-const CEILING_STEPS: usize = 20_000;
+/// Rollouts that plans from a start state need to be good: as many start states are taken as the budget has of them.
+const ROLLOUTS: u64 = 8_000;
+
+/// Start states that a ceiling is found from, at least and at most.
+const CEILING_STARTS: [u64; 2] = [10, 100];
+
+/// The share of the budget that goes to plans without the help of any policy.
+const UNAIDED: f64 = 0.25;
 
 /// The least time between two checkpoints of NFQ.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(3);
@@ -148,33 +154,83 @@ impl RunDirectory {
         })
     }
 
-    /// Searches the best plans on the world model from some of the evaluation's start states, once from nothing and once
-    /// from what the policy does: how much more a policy could reach.
+    /// How much any policy could reach on the world model, for `summary.json`: plans begin from the rules and from every
+    /// other policy that the directory knows.
     pub fn ceiling(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
         let began = Instant::now();
         let problem = self.problem()?;
-        let worlds = self.run_worlds(&problem)?;
-        let world = worlds.first(&problem)?;
-        let world = world.as_ref();
-        let kernel = FuzzyKernel::new(&self.policy(&problem)?);
-        let count = (CEILING_STEPS / problem.horizon).clamp(10, 100);
-        let starts = StartStates::for_evaluation(&problem).first(count);
-        let numerics = options.numerics;
-        let own = search::world_returns(&problem, world, &kernel, &starts, numerics);
-        let settings = PlanSettings::default();
-        let unaided = plan_returns(&problem, world, &starts, None, settings, numerics, progress)?;
-        let aided = plan_returns(&problem, world, &starts, Some(&kernel), settings, numerics, progress)?;
-        worlds.check()?;
-        let best: Vec<f64> = unaided.iter().zip(&aided).map(|(a, b)| a.max(*b)).collect();
+        let policy = self.policy(&problem)?;
+        // Others help where they can; one that is missing or does not fit is none the worse.
+        let others = [self.simple_policy(&problem).ok(), self.start_policy(&problem).ok()];
+        let mut policies: Vec<FuzzyPolicy> = std::iter::once(policy).chain(others.into_iter().flatten()).collect();
+        policies.dedup();
+        let budget = Ceiling::budget(&problem, self.summary()?.model_steps);
+        let ceiling = self.ceiling_with(&policies, budget, options, progress)?;
         let mut summary = self.summary()?;
-        summary.ceiling = Some(Ceiling {
-            ceiling: mean(&best),
-            unaided: mean(&unaided),
-            policy: mean(&own),
-            start_states: starts.len(),
-        });
+        summary.ceiling = Some(ceiling);
         summary.seconds.set("ceiling", began.elapsed().as_secs_f64());
         files::write_json(&self.file(SUMMARY), &summary)?;
         Ok(summary)
+    }
+
+    /// How much any policy could reach on the world model, found with so many model steps; no file is written.
+    ///
+    /// The first policy is the one that is measured, or doing nothing if there is none; the others, and that of NFQ if it
+    /// has been run, help the plans. [`Ceiling::budget`] says how many steps are reasonable.
+    pub fn ceiling_with(
+        &self,
+        policies: &[FuzzyPolicy],
+        budget: u64,
+        options: SearchOptions,
+        progress: &dyn Progress,
+    ) -> Result<Ceiling> {
+        let problem = self.problem()?;
+        let worlds = self.run_worlds(&problem)?;
+        let world = worlds.first(&problem)?;
+        let (world, numerics) = (world.as_ref(), options.numerics);
+        let [fewest, most] = CEILING_STARTS;
+        let count = (budget / (ROLLOUTS * problem.horizon as u64)).clamp(fewest, most);
+        let starts = StartStates::for_evaluation(&problem).first(count as usize);
+        let kernels: Vec<FuzzyKernel> = policies.iter().map(FuzzyKernel::new).collect();
+        let nfq = self.nfq_result().ok();
+        let nfq = nfq.as_ref().map(|result| QPolicyKernel::new(&result.policy));
+        let mut pool: Vec<&dyn Policy> = kernels.iter().map(|kernel| kernel as &dyn Policy).collect();
+        pool.extend(nfq.iter().map(|kernel| kernel as &dyn Policy));
+        let nothing = Linear::idle(&problem);
+        let returns_of = |policy: &dyn Policy| search::world_returns(&problem, world, policy, &starts, numerics);
+        let idle = returns_of(&nothing);
+        let own = kernels.first().map_or_else(|| idle.clone(), |kernel| returns_of(kernel));
+        let without = (UNAIDED * budget as f64) as u64;
+        let plans = |policies: &[&dyn Policy], budget: u64| {
+            let settings = PlanSettings { budget, ..PlanSettings::default() };
+            plan_returns(&problem, world, &starts, policies, settings, numerics, progress)
+        };
+        let unaided = plans(&[], without)?;
+        let aided = plans(&pool, budget - without)?;
+        worlds.check()?;
+        let best: Vec<f64> = unaided.returns.iter().zip(&aided.returns).map(|(a, b)| a.max(*b)).collect();
+        // A start state from which a world runs away says nothing about what can be reached.
+        let columns = [&best, &unaided.returns, &own, &idle];
+        let sound: Vec<usize> =
+            (0..starts.len()).filter(|index| columns.iter().all(|column| column[*index].is_finite())).collect();
+        if sound.is_empty() {
+            return Err(Error::setting(
+                "the world model",
+                self.file(WORLD).display(),
+                "from no start state does it give returns that are finite numbers",
+                "look at its verdict, and learn it from more data",
+            ));
+        }
+        let [ceiling, unaided_mean, policy, idle] =
+            columns.map(|column| mean(&sound.iter().map(|index| column[*index]).collect::<Vec<f64>>()));
+        Ok(Ceiling {
+            ceiling,
+            unaided: unaided_mean,
+            policy,
+            start_states: sound.len(),
+            idle: Some(idle),
+            share: Ceiling::share_of(policy, idle, ceiling),
+            model_steps: Some(unaided.model_steps + aided.model_steps),
+        })
     }
 }
