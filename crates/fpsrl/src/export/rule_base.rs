@@ -5,6 +5,7 @@
 //! [`crate::import`]. The order of a Gaussian's numbers is mean, deviation in FLL and FCL, and deviation, mean in FIS.
 //! Far from every rule these tools divide 0 by 0, where the policy keeps to the nearest rule. They know no circle: rules
 //! that measure an angle around it are written as plain Gaussians where that changes nothing, and refused elsewhere.
+//! A condition that a rule does not have is left out.
 
 use std::f64::consts::PI;
 use std::fmt::Write as _;
@@ -14,12 +15,12 @@ use serde::{Deserialize, Serialize};
 use super::controller::{Controller, Response};
 use super::identifier::{self, ascii};
 use super::provenance::Provenance;
-use super::vectors::{OutOfRange, speaks, states_of_rules};
+use super::vectors::{OutOfRange, speaks, spoken_of, states_of_rules};
 use super::view::head;
 use super::{Dialect, Format, Generated, GeneratedFile, Names, Target, angle};
 use crate::error::{Error, Result};
 use crate::explain::{number, sentences};
-use crate::policy::{ActionRules, FuzzyPolicy, Quantity};
+use crate::policy::{ANYWHERE, ActionRules, FuzzyPolicy, Quantity, Rule};
 
 /// What marks the comment that holds a [`Frame`].
 pub(crate) const MARK: &str = "@fpsrl ";
@@ -75,7 +76,9 @@ impl Parts {
         let mut comment: Vec<String> = head(controller, provenance)
             .into_iter()
             // How a controller behaves at its edges is the tool's affair here.
-            .filter(|line| !["guard ", "unusable ", "memory ", "angles "].iter().any(|word| line.starts_with(word)))
+            .filter(|line| {
+                !["guard ", "unusable ", "memory ", "angles ", "widths "].iter().any(|word| line.starts_with(word))
+            })
             .collect();
         comment.push("These are the rules alone. The action follows from what they give, from -1 to 1, by".to_owned());
         for (action, name) in policy.actions.iter().zip(&actions) {
@@ -88,16 +91,9 @@ impl Parts {
                 action.unit
             )));
         }
-        let rules = || policy.actions.iter().flat_map(|action| &action.rules);
         let mut ranges = match &controller.guard {
             Some(guard) => guard.ranges.clone(),
-            None => (0..policy.states.len())
-                .map(|variable| {
-                    let reach =
-                        |side: f64| rules().map(move |rule| rule.centre[variable] + side * 3.0 * rule.width[variable]);
-                    [reach(-1.0).fold(f64::INFINITY, f64::min), reach(1.0).fold(f64::NEG_INFINITY, f64::max)]
-                })
-                .collect(),
+            None => (0..policy.states.len()).map(|variable| spoken_of(policy, variable, 3.0)).collect(),
         };
         for (range, _) in ranges.iter_mut().zip(&policy.states).filter(|(_, state)| state.periodic) {
             *range = angle::straight(if controller.guard.is_some() { *range } else { [-PI, PI] });
@@ -108,6 +104,9 @@ impl Parts {
             comment.push(ascii(&format!("The angle {name} is taken from {low} to {high} rad.")));
         }
         comment.push("Far from every rule a tool divides 0 by 0; the policy keeps to the nearest rule.".to_owned());
+        if policy.actions.iter().flat_map(|action| &action.rules).any(always_holds) {
+            comment.push(format!("A rule that always holds has a condition of width {ANYWHERE:e}."));
+        }
         let frame =
             serde_json::to_string(&Frame::of(policy)).map_err(|_| Error::Internal("a policy has no form in JSON"))?;
         comment.push(format!("{MARK}{frame}"));
@@ -134,10 +133,32 @@ impl Parts {
         })
     }
 
+    /// What stands between `if` and `then`; the terms of a rule are called like its output.
+    fn antecedent(&self, rule: &Rule, term: &str) -> String {
+        let states = self.states.iter().enumerate().filter(|(variable, _)| condition(rule, *variable).is_some());
+        states.map(|(_, state)| format!("{state} is {term}")).collect::<Vec<_>>().join(" and ")
+    }
+
     /// The largest output in a rule base, at least 1: the range of an output.
     fn reach(action: &ActionRules) -> f64 {
         action.rules.iter().fold(1.0, |reach, rule| rule.output.abs().max(reach))
     }
+}
+
+/// Whether a rule has no condition at all.
+fn always_holds(rule: &Rule) -> bool {
+    (0..rule.width.len()).all(|variable| rule.ignores(variable))
+}
+
+/// The mean and the deviation of a rule's condition on a variable, if it has one.
+///
+/// A rule needs something after its `if`, and tools do not agree on what a rule of "don't care" alone gives. So a rule that
+/// always holds keeps a condition on the first variable, so wide that it holds everywhere.
+fn condition(rule: &Rule, variable: usize) -> Option<[f64; 2]> {
+    if !rule.ignores(variable) {
+        return Some([rule.centre[variable], rule.width[variable]]);
+    }
+    (variable == 0 && always_holds(rule)).then_some([0.0, ANYWHERE])
 }
 
 /// Refuses rules for a tool that knows straight lines only, if that makes a difference anywhere: in states as the test
@@ -212,8 +233,9 @@ fn fll(controller: &Controller, provenance: Option<&Provenance>) -> Result<Gener
             writeln!(text, "InputVariable: {name}\n  enabled: true\n  range: {low:?} {high:?}\n  lock-range: {clamps}");
         for (action, action_name) in policy.actions.iter().zip(&parts.actions) {
             for (index, rule) in action.rules.iter().enumerate() {
-                let (mean, deviation) = (rule.centre[variable], rule.width[variable]);
-                let _ = writeln!(text, "  term: {action_name}_{} Gaussian {mean:?} {deviation:?}", index + 1);
+                if let Some([mean, deviation]) = condition(rule, variable) {
+                    let _ = writeln!(text, "  term: {action_name}_{} Gaussian {mean:?} {deviation:?}", index + 1);
+                }
             }
         }
     }
@@ -235,10 +257,9 @@ fn fll(controller: &Controller, provenance: Option<&Provenance>) -> Result<Gener
             "RuleBlock: {name}_rules\n  enabled: true\n  conjunction: AlgebraicProduct\n  disjunction: none\n  \
              implication: none\n  activation: General"
         );
-        for index in 1..=action.rules.len() {
-            let conditions: Vec<String> =
-                parts.states.iter().map(|state| format!("{state} is {name}_{index}")).collect();
-            let _ = writeln!(text, "  rule: if {} then {name} is {name}_{index}", conditions.join(" and "));
+        for (index, rule) in action.rules.iter().enumerate() {
+            let term = format!("{name}_{}", index + 1);
+            let _ = writeln!(text, "  rule: if {} then {name} is {term}", parts.antecedent(rule, &term));
         }
     }
     Ok(parts.finish("fll", text, Vec::new()))
@@ -269,8 +290,9 @@ fn fcl(controller: &Controller, provenance: Option<&Provenance>, for_fuzzylite: 
         let _ = writeln!(text, "\nFUZZIFY {state}");
         for (action, name) in policy.actions.iter().zip(&parts.actions) {
             for (index, rule) in action.rules.iter().enumerate() {
-                let (mean, deviation) = (decimal(rule.centre[variable]), decimal(rule.width[variable]));
-                let _ = writeln!(text, "    TERM {name}_{} := {gaussian} {mean} {deviation};", index + 1);
+                if let Some([mean, deviation]) = condition(rule, variable).map(|numbers| numbers.map(decimal)) {
+                    let _ = writeln!(text, "    TERM {name}_{} := {gaussian} {mean} {deviation};", index + 1);
+                }
             }
         }
         let _ = writeln!(text, "END_FUZZIFY");
@@ -288,11 +310,11 @@ fn fcl(controller: &Controller, provenance: Option<&Provenance>, for_fuzzylite: 
     }
     for (action, name) in policy.actions.iter().zip(&parts.actions) {
         let _ = writeln!(text, "\nRULEBLOCK {name}_rules\n    AND : PROD;\n    ACT : PROD;{accumulation}");
-        for index in 1..=action.rules.len() {
-            let conditions: Vec<String> =
-                parts.states.iter().map(|state| format!("{state} is {name}_{index}")).collect();
+        for (rule, index) in action.rules.iter().zip(1usize..) {
+            let term = format!("{name}_{index}");
+            let antecedent = parts.antecedent(rule, &term);
             let _ = writeln!(text, "    // {}", ascii(&sentences.next().unwrap_or_default()));
-            let _ = writeln!(text, "    RULE {index} : if {} then {name} is {name}_{index};", conditions.join(" and "));
+            let _ = writeln!(text, "    RULE {index} : if {antecedent} then {name} is {term};");
         }
         let _ = writeln!(text, "END_RULEBLOCK");
     }
@@ -318,12 +340,14 @@ fn fis(controller: &Controller, provenance: Option<&Provenance>) -> Result<Gener
     );
     for (variable, name) in parts.states.iter().enumerate() {
         let [low, high] = parts.ranges[variable];
-        let _ = writeln!(text, "\n[Input{}]\nName='{name}'\nRange=[{low:?} {high:?}]\nNumMFs={rules}", variable + 1);
+        let all = policy.actions.iter().flat_map(|action| &action.rules);
+        let terms = all.filter(|rule| condition(rule, variable).is_some()).count();
+        let _ = writeln!(text, "\n[Input{}]\nName='{name}'\nRange=[{low:?} {high:?}]\nNumMFs={terms}", variable + 1);
         let mut number = 0;
         for (action, action_name) in policy.actions.iter().zip(&parts.actions) {
             for (index, rule) in action.rules.iter().enumerate() {
+                let Some([mean, deviation]) = condition(rule, variable) else { continue };
                 number += 1;
-                let (mean, deviation) = (rule.centre[variable], rule.width[variable]);
                 let _ = writeln!(text, "MF{number}='{action_name}_{}':'gaussmf',[{deviation:?} {mean:?}]", index + 1);
             }
         }
@@ -338,11 +362,16 @@ fn fis(controller: &Controller, provenance: Option<&Provenance>) -> Result<Gener
         }
     }
     let _ = writeln!(text, "\n[Rules]");
-    let mut number = 0;
+    // How many terms of each input are used up; 0 in a rule says that it does not look at the input.
+    let mut used = vec![0; policy.states.len()];
     for (output, action) in policy.actions.iter().enumerate() {
-        for index in 1..=action.rules.len() {
-            number += 1;
-            let conditions = vec![number.to_string(); policy.states.len()].join(" ");
+        for (rule, index) in action.rules.iter().zip(1usize..) {
+            let next = |(variable, used): (usize, &mut usize)| {
+                let has = usize::from(condition(rule, variable).is_some());
+                *used += has;
+                (*used * has).to_string()
+            };
+            let conditions = used.iter_mut().enumerate().map(next).collect::<Vec<_>>().join(" ");
             let consequents: Vec<String> = (0..policy.actions.len())
                 .map(|other| if other == output { index.to_string() } else { "0".into() })
                 .collect();
@@ -361,7 +390,7 @@ fn decimal(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::controller::Precision;
-    use super::super::controller::tests::swinging;
+    use super::super::controller::tests::{small_policy, swinging};
     use super::*;
 
     #[test]
@@ -379,6 +408,47 @@ mod tests {
             let generated = generate(Some(Response::Clamp), [0.5, 3.0]).unwrap();
             let text = String::from_utf8(generated.files[0].content.clone()).unwrap();
             assert!(text.contains("The angle theta is taken from 0.5 to 3 rad."), "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions_that_are_not_there_are_left_out() {
+        let mut policy = small_policy();
+        policy.states.push(Quantity::new("load", "kg"));
+        for rule in &mut policy.actions[0].rules {
+            rule.centre.push(0.0);
+            rule.width.push(ANYWHERE);
+        }
+        policy.actions[0].rules[1].ignore(0);
+        let mut always = policy.actions[0].rules[0].clone();
+        (0..3).for_each(|variable| always.ignore(variable));
+        let text = |policy: &FuzzyPolicy, format| {
+            let controller =
+                Controller::new("small", policy.clone(), Precision::Double, None, vec![0.5], vec![None]).unwrap();
+            let generated = generate(&controller, None, &Target::new(format)).unwrap();
+            String::from_utf8(generated.files[0].content.clone()).unwrap()
+        };
+        for (format, first, second) in [
+            (Format::Fll, "if position is force_1 and velocity is force_1 then", "if velocity is force_2 then"),
+            (Format::Fcl, "if position is force_1 and velocity is force_1 then", "if velocity is force_2 then"),
+            (Format::Fis, "\n1 1 0, 1 (1) : 1", "\n0 2 0, 2 (1) : 1"),
+        ] {
+            let plain = text(&policy, format);
+            assert!(plain.contains(first) && plain.contains(second), "{plain}");
+            assert!(!plain.contains("e18") && !plain.contains("1000000"), "{plain}");
+            let mut policy = policy.clone();
+            policy.actions[0].rules.push(always.clone());
+            let text = text(&policy, format);
+            assert!(text.contains("A rule that always holds has a condition of width 1e18."), "{text}");
+            let third = if format == Format::Fis {
+                "\n2 0 0, 3 (1) : 1"
+            } else {
+                "if position is force_3 then force is force_3"
+            };
+            assert!(text.contains(third), "{text}");
+            // Neither an input that no rule looks at nor a rule that looks at nothing makes a range endless.
+            assert!(!text.contains("e18 ") || format == Format::Fis, "{text}");
+            assert_eq!(text.matches("-1.0 1.0").count(), if format == Format::Fcl { 0 } else { 2 }, "{text}");
         }
     }
 }

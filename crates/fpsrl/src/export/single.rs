@@ -171,6 +171,7 @@ mod tests {
             state in prop::collection::vec(-3.0..3.0f32, 3),
             alpha in 0.0..50.0f64,
             angle in prop::option::of(-40.0..40.0f32),
+            absent in prop::option::of(0usize..24),
         ) {
             let rules = centres.iter().enumerate().map(|(index, centre)| Rule {
                 centre: centre.clone(),
@@ -189,6 +190,11 @@ mod tests {
                     rules: rules.collect(),
                 }],
             };
+            if let Some(absent) = absent {
+                let rules = &mut policy.actions[0].rules;
+                let count = rules.len();
+                rules[absent / 3 % count].ignore(absent % 3);
+            }
             let mut state: Vec<f64> = state.into_iter().map(f64::from).collect();
             if let Some(angle) = angle {
                 policy.states[0].periodic = true;

@@ -10,7 +10,7 @@ use super::angle;
 use super::controller::{Controller, Precision, Response};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::policy::{ActionRules, Quantity};
+use crate::policy::{ActionRules, FuzzyPolicy, Quantity};
 use crate::random::{Purpose, Stream};
 
 /// How many states there are.
@@ -242,19 +242,26 @@ fn ranges(controller: &Controller) -> Vec<[f64; 2]> {
     if let Some(guard) = &controller.guard {
         return guard.ranges.clone();
     }
-    let rules = || controller.policy.actions.iter().flat_map(|action| &action.rules);
     (0..controller.policy.states.len())
         .map(|variable| {
             if controller.policy.states[variable].periodic {
                 return [-PI, PI].map(|end| controller.precision.round(end));
             }
-            let low = rules().map(|rule| rule.centre[variable] - rule.width[variable]).fold(f64::INFINITY, f64::min);
-            let high =
-                rules().map(|rule| rule.centre[variable] + rule.width[variable]).fold(f64::NEG_INFINITY, f64::max);
+            let [low, high] = spoken_of(&controller.policy, variable, 1.0);
             let largest = controller.precision.largest_input();
             [low.max(-largest), high.min(largest)].map(|end| controller.precision.round(end))
         })
         .collect()
+}
+
+/// What the rules speak of: so many widths around their centres. If no rule looks at the variable, any range will do.
+pub(super) fn spoken_of(policy: &FuzzyPolicy, variable: usize, widths: f64) -> [f64; 2] {
+    let rules = policy.actions.iter().flat_map(|action| &action.rules).filter(|rule| !rule.ignores(variable));
+    let ends = rules.map(|rule| {
+        let reach = widths * rule.width[variable];
+        [rule.centre[variable] - reach, rule.centre[variable] + reach]
+    });
+    ends.reduce(|[low, high], [lower, higher]| [low.min(lower), high.max(higher)]).unwrap_or([-1.0, 1.0])
 }
 
 fn state(controller: &Controller, ranges: &[[f64; 2]], kind: Kind, index: u32) -> Vec<f64> {
@@ -275,7 +282,8 @@ fn state(controller: &Controller, ranges: &[[f64; 2]], kind: Kind, index: u32) -
             let extent = if high > low { high - low } else { low.abs().max(1.0) };
             let side = if second < 0.5 { -1.0 } else { 1.0 };
             let largest = controller.largest_input(variable);
-            let within = if is_near {
+            // Where a rule does not look at a variable, no value is nearer to it than another.
+            let within = if is_near && !near.ignores(variable) {
                 let near = near.centre[variable] + 1.5 * near.width[variable] * (2.0 * first - 1.0);
                 let periodic = controller.policy.states[variable].periodic;
                 // What reaches across ±π is inside as well.
@@ -382,6 +390,29 @@ mod tests {
         // A tool for rules alone knows no other turns.
         let rules = Vectors::of_rules(&swinging(Precision::Double, None, [0.0; 2]), OutOfRange::Taken);
         assert!(rules.states.iter().all(|state| state[0].abs() <= PI));
+    }
+
+    #[test]
+    fn conditions_that_are_not_there_move_no_state_away() {
+        for (precision, response) in [(Precision::Double, None), (Precision::Single, Some(Response::Clamp))] {
+            let mut controller = small(precision, response, None);
+            let rules = &mut controller.policy.actions[0].rules;
+            rules[0].ignore(0);
+            rules.iter_mut().for_each(|rule| rule.ignore(1));
+            let ranges = ranges(&controller);
+            let vectors = Vectors::new(&controller);
+            let inside = vectors.kinds.iter().zip(&vectors.states).filter(|(kind, _)| **kind == Kind::Inside);
+            let mut near_the_middle = [0; 2];
+            for (variable, value) in inside.flat_map(|(_, state)| state.iter().enumerate()) {
+                let [low, high] = ranges[variable];
+                assert!(high - low < 3.0 && (low..=high).contains(value), "{variable}: {value}");
+                near_the_middle[variable] += usize::from((value - 0.5 * (low + high)).abs() < 0.25 * (high - low));
+            }
+            assert!(near_the_middle.iter().all(|count| *count > 2_000), "{near_the_middle:?}");
+            if response.is_none() {
+                assert_eq!(ranges[1], [-1.0, 1.0]);
+            }
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::provenance::Provenance;
 use super::single;
 use crate::error::{Error, Result};
 use crate::explain::{number, sentences};
+use crate::policy::ANYWHERE;
 
 /// How a language writes a number.
 pub(super) type Literal = fn(f64, Precision) -> String;
@@ -255,6 +256,14 @@ pub(super) fn head(controller: &Controller, provenance: Option<&Provenance>) -> 
         lines.push(String::new());
     }
     lines.extend(behaviour(controller));
+    if policy.conditions().len() < rules * policy.states.len() {
+        // Code in single precision holds scales in place of widths.
+        let scale = match controller.precision {
+            Precision::Double => String::new(),
+            Precision::Single => format!(" (a scale of {:e})", single::scale(ANYWHERE) as f32),
+        };
+        lines.push(format!("widths    a width of {ANYWHERE:e}{scale} stands for no condition"));
+    }
     lines.into_iter().map(|line| ascii(&line)).collect()
 }
 
@@ -329,6 +338,11 @@ mod tests {
             text.contains("the last action stays") && text.contains("before the first step it is force 0.5 N"),
             "{text}"
         );
+        assert!(!text.contains("widths "), "{text}");
+        let mut controller = small(Precision::Double, None, None);
+        controller.policy.actions[0].rules[0].ignore(1);
+        let text = head(&controller, None).join("\n");
+        assert!(text.contains("widths    a width of 1e18 stands for no condition"), "{text}");
         let text = head(&small(Precision::Single, None, None), None).join("\n");
         assert!(
             text.contains("guard     none") && text.contains("beyond +-1e18") && text.contains("force 0.5 N"),

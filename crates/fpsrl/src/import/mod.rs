@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::export::ControllerFile;
 use crate::export::rule_base::{Frame, FrameAction, MARK};
 use crate::files;
-use crate::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
+use crate::policy::{ANYWHERE, ActionRules, FuzzyPolicy, Quantity, Rule};
 use crate::random::{Purpose, Stream};
 
 /// A policy that was read from another tool's file.
@@ -277,20 +277,16 @@ impl Input {
     /// Where the input lies: its range, or what its terms speak of.
     fn reach(&self) -> [f64; 2] {
         self.range.filter(|[low, high]| low < high && (high - low).is_finite()).unwrap_or_else(|| {
-            let ends = |side: f64| self.terms.iter().map(move |(_, [mean, deviation])| mean + side * 2.0 * deviation);
-            [ends(-1.0).fold(f64::INFINITY, f64::min), ends(1.0).fold(f64::NEG_INFINITY, f64::max)]
+            let terms = self.terms.iter().filter(|(_, [_, deviation])| *deviation < ANYWHERE);
+            let ends = terms.map(|(_, [mean, deviation])| [mean - 2.0 * deviation, mean + 2.0 * deviation]);
+            // Where no rule looks at the input, any range will do.
+            ends.reduce(|[low, high], [lower, higher]| [low.min(lower), high.max(higher)]).unwrap_or([-1.0, 1.0])
         })
     }
 
-    /// Mean and deviation of a term; a condition that a rule leaves out is one that always holds.
+    /// Mean and deviation of a term; a condition that a rule leaves out is none.
     fn gaussian(&self, term: Option<usize>) -> [f64; 2] {
-        match term {
-            Some(term) => self.terms[term].1,
-            None => {
-                let [low, high] = self.reach();
-                [0.5 * (low + high), 1e9 * (high - low)]
-            }
-        }
+        term.map_or([0.0, ANYWHERE], |term| self.terms[term].1)
     }
 }
 
@@ -328,6 +324,24 @@ mod tests {
         }
 
         #[test]
+        fn conditions_that_are_not_there_stay_away(policy in any_policy(), absent in any::<[u8; 7]>()) {
+            let mut policy = policy;
+            let mut count = 0;
+            for rule in policy.actions.iter_mut().flat_map(|action| &mut action.rules) {
+                for variable in 0..rule.width.len() {
+                    count += 1;
+                    // About half of them, and all of some rules.
+                    if absent[count % 7] < 128 {
+                        rule.ignore(variable);
+                    }
+                }
+            }
+            for format in [Format::Fll, Format::Fcl, Format::Fis, Format::Json] {
+                prop_assert_eq!(&back(&policy, format), &policy, "{:?}", format);
+            }
+        }
+
+        #[test]
         fn no_text_makes_a_reader_panic(text in "(?s).{0,300}", words in prop::collection::vec(
             prop::sample::select(vec![
                 "[System]", "Type='sugeno'", "NumRules=1", "[Rules]", "1 1, 1 (1) : 1", "[Input1]", "MF1='a':'gaussmf',[1 2]",
@@ -341,6 +355,26 @@ mod tests {
             let _ = fll::parse(&source).and_then(|base| base.policy(&source));
             let _ = fcl::parse(&source).and_then(|base| base.policy(&source));
             let _ = fis::parse(&source).and_then(|base| base.policy(&source));
+        }
+    }
+
+    #[test]
+    fn what_other_files_leave_out_is_no_condition() {
+        let fll = "InputVariable: a\n  term: low Gaussian 0 1\nInputVariable: b\nOutputVariable: c\n  range: -1 1\n  \
+                   term: d Constant 0.5\n  term: e Constant -0.5\nRuleBlock:\n  conjunction: AlgebraicProduct\n  \
+                   rule: if a is low then c is d\n  rule: if b is any then c is e\n";
+        let fis = "[System]\nType='sugeno'\nAndMethod='prod'\n[Input1]\nName='a'\nMF1='low':'gaussmf',[1 0]\n[Input2]\n\
+                   Name='b'\n[Output1]\nName='c'\nRange=[-1 1]\nMF1='d':'constant',[0.5]\nMF2='e':'constant',[-0.5]\n\
+                   [Rules]\n1 0, 1 (1) : 1\n0 0, 2 (1) : 1\n";
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in [("other.fll", fll), ("other.fis", fis)] {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let imported = read(&path).unwrap();
+            let ignored: Vec<bool> =
+                imported.policy.actions[0].rules.iter().flat_map(|rule| [rule.ignores(0), rule.ignores(1)]).collect();
+            assert_eq!(ignored, [false, true, true, true], "{name}");
+            assert!(imported.difference < 0.2, "{}", imported.difference);
         }
     }
 }
