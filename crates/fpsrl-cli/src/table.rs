@@ -140,7 +140,7 @@ fn figures(summary: &Summary) -> String {
             let chosen = if step.rules == summary.rules { "  chosen" } else { "" };
             let _ = writeln!(text, "  {:<28} {:>9.2}{chosen}", step.rules, step.search_return);
         }
-        let _ = writeln!(text, "  {:<28} {:>9.2}", "plans of PSO-P", growth.ceiling);
+        let _ = writeln!(text, "  {:<28} {:>9.2}", "plans, from 20 start states", growth.ceiling);
         let least = growth.tolerance * (growth.ceiling - growth.idle);
         let _ = writeln!(text, "  another rule must bring      {least:>9.2}");
     }

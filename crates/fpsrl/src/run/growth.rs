@@ -57,6 +57,8 @@ struct Candidate {
     history: Vec<SearchRecord>,
     /// Of a race: its gap, its start states and its tries.
     race: Option<RaceFigures>,
+    /// What the policy earns from the start states of the ceiling.
+    beside_ceiling: f64,
     /// The policy itself and what remains of it without some conditions.
     points: Vec<FrontPoint>,
 }
@@ -116,7 +118,8 @@ impl GrowthFile {
         let best = best_of(&self.candidates);
         let earlier = self.candidates.len().saturating_sub(WITHOUT_GAIN);
         let paid = earlier == 0 || best - best_of(&self.candidates[..earlier]) >= gain;
-        room && paid && best < self.ceiling - gain
+        let reached = |candidate: &Candidate| candidate.beside_ceiling >= self.ceiling - gain;
+        room && paid && !self.candidates.iter().any(reached)
     }
 
     /// The front of all points.
@@ -146,7 +149,7 @@ impl RunDirectory {
             None => {
                 remove(&self.file(CHECKPOINT))?;
                 remove(&self.file(CHECKPOINT_ROWS))?;
-                let idle = self.idle_return(problem, options)?;
+                let idle = self.from_ceiling_starts(problem, options, &Linear::idle(problem))?;
                 // Who asked for a number of rules gets it: only growth must know when to end.
                 let ceiling = match problem.policy.grow {
                     true => self.planned(problem, options, &[], progress)?,
@@ -174,6 +177,7 @@ impl RunDirectory {
             let Found { candidates, best, ending, history, race, .. } = self.conduct(&now, options, from, progress)?;
             let policy = candidates.into_iter().next().ok_or(Error::Internal("a search found no policy"))?;
             let stalled = ending == Ending::Stalled;
+            let beside_ceiling = self.from_ceiling_starts(problem, options, &FuzzyKernel::new(&policy))?;
             if problem.policy.grow {
                 // Plans that have policies to begin from reach further than those that begin from nothing.
                 let known = growth.candidates.iter().map(|candidate| &candidate.policy).chain([&policy]);
@@ -187,7 +191,16 @@ impl RunDirectory {
             let space = methods::space(&now, &self.transitions(&now)?);
             let points = thin_out(&now, &space, &worlds, options, &policy, progress)?;
             source.check()?;
-            growth.candidates.push(Candidate { rules: now.policy.rules, best, stalled, policy, history, race, points });
+            growth.candidates.push(Candidate {
+                rules: now.policy.rules,
+                best,
+                stalled,
+                policy,
+                history,
+                race,
+                beside_ceiling,
+                points,
+            });
             files::write_json(&self.file(GROWTH), &growth)?;
             remove(&self.file(CHECKPOINT))?;
             remove(&self.file(CHECKPOINT_ROWS))?;
@@ -229,14 +242,14 @@ impl RunDirectory {
         Ok(summary)
     }
 
-    /// The return of doing nothing, from some of the search's start states.
-    fn idle_return(&self, problem: &Problem, options: SearchOptions) -> Result<f64> {
+    /// What a policy earns from the start states that the ceiling is found from.
+    fn from_ceiling_starts(&self, problem: &Problem, options: SearchOptions, policy: &dyn Policy) -> Result<f64> {
         let worlds = self.run_worlds(problem)?;
         let world = worlds.first(problem)?;
         let starts = StartStates::for_search(problem).first(STARTS);
-        let idle = search::world_returns(problem, world.as_ref(), &Linear::idle(problem), &starts, options.numerics);
+        let returns = search::world_returns(problem, world.as_ref(), policy, &starts, options.numerics);
         worlds.check()?;
-        Ok(mean(&idle))
+        Ok(mean(&returns))
     }
 
     /// The mean return of plans that know some policies.
@@ -276,6 +289,7 @@ mod tests {
             policy: policy.clone(),
             history: Vec::new(),
             race: None,
+            beside_ceiling: best,
             // Of each policy, one with half of its conditions that earns half as much.
             points: [(2, 0.0), (1, 3.0)]
                 .map(|(each, loss)| FrontPoint {

@@ -378,8 +378,8 @@ impl Race {
             Phase::Meet if self.explorers() < self.plan.tries && !self.agree() => self.begin_wave(),
             Phase::Meet => {
                 let met = all.filter(|&index| !self.state.tries[index].met.is_empty());
-                let climbers = self.plan.climbers.min(self.explorers().div_ceil(6));
-                let best = self.best_tries(met, climbers.max(1));
+                let climbers = self.plan.climbers.min(self.explorers().div_ceil(6)).max(FEWEST_CLIMBERS);
+                let best = self.best_tries(met, climbers);
                 self.set_out(Phase::Climb, best);
             }
             Phase::Climb => {

@@ -107,7 +107,12 @@ impl Plan {
     }
 
     fn with_tries(&self, tries: usize) -> Self {
-        Self { tries, climbers: tries.div_ceil(6).min(tries), finishers: tries.div_ceil(16).min(tries), ..self.clone() }
+        Self {
+            tries,
+            climbers: tries.div_ceil(6).max(FEWEST_CLIMBERS).min(tries),
+            finishers: tries.div_ceil(16).min(tries),
+            ..self.clone()
+        }
     }
 
     /// Evaluations of a phase that usually makes so many for each parameter.
@@ -134,6 +139,9 @@ impl Plan {
             + 2 * sprinters(self.tries) as u64 * evaluation(self.meeting(LAST_MEETING))
     }
 }
+
+/// Tries that go the second way down, at least.
+pub(super) const FEWEST_CLIMBERS: usize = 3;
 
 /// How many of so many tries go down their valleys at all: how far an exploration came says little about where its valley
 /// leads, so most of them do.
