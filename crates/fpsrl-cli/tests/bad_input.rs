@@ -85,6 +85,7 @@ fn values_out_of_range_are_named_by_their_key() {
         ("[[state]]\nname = \"velocity\"\nwidth = [-1.0, 1.0]", "state.velocity.width"),
         ("[[state]]\nname = \"velocity\"\ncentre = [nan, 1.0]", "state.velocity.centre"),
         ("[data]\nsamples = 99", "search.start_states"),
+        ("[search]\nparticles = 10\nbudget = \"5m\"", "search.budget"),
         ("[world]\nreward = \"positon < 0.6 ? -1 : 0\"", "world.reward"),
         ("[world]\nterminal = \"position + 1\"", "world.terminal"),
     ] {

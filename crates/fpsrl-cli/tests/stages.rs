@@ -210,3 +210,39 @@ fn help_has_examples() {
     }
     assert!(succeed(directory.path(), &["--version"]).0.starts_with("fpsrl "));
 }
+
+#[test]
+fn a_budget_in_time_is_translated_once_and_what_it_became_finds_the_same_again() {
+    let directory = finished_run();
+    let run = directory.path().join("run");
+    succeed(directory.path(), &["search", "run", "--optimiser", "auto", "--budget", "1s", "--quiet"]);
+    let problem = fs::read_to_string(run.join("problem.toml")).unwrap();
+    assert!(problem.contains("steps for 1 s\""), "{problem}");
+    let policy = fs::read(run.join("policy.json")).unwrap();
+    let summary: Value = serde_json::from_slice(&fs::read(run.join("summary.json")).unwrap()).unwrap();
+    assert!(summary["race"]["planned_steps"].as_u64().unwrap() > 0, "{summary}");
+    succeed(directory.path(), &["search", "run", "--quiet"]);
+    assert!(fs::read(run.join("policy.json")).unwrap() == policy);
+}
+
+#[test]
+fn a_front_is_a_table_and_a_policy_for_each_of_its_points_and_goes_with_the_world() {
+    let directory = finished_run();
+    let run = directory.path().join("run");
+    let (table, _) = succeed(directory.path(), &["search", "run", "--front"]);
+    assert!(table.contains("Front: none is both simpler and better"), "{table}");
+    let front: Value = serde_json::from_slice(&fs::read(run.join("front/front.json")).unwrap()).unwrap();
+    let points = front["points"].as_array().unwrap();
+    assert!(!points.is_empty());
+    let conditions: Vec<u64> = points.iter().map(|point| point["conditions"].as_u64().unwrap()).collect();
+    assert!(conditions.windows(2).all(|pair| pair[0] < pair[1]), "{conditions:?}");
+    for point in points {
+        assert!(run.join("front").join(point["file"].as_str().unwrap()).exists(), "{point}");
+        assert!(point["return"].is_f64(), "{point}");
+    }
+    succeed(directory.path(), &["report", "run", "--quiet"]);
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("href=\"#front-1\"") && page.contains("id=\"front-1\""));
+    succeed(directory.path(), &["fit", "run", "--quiet"]);
+    assert!(!run.join("front").exists(), "a front of another world was left behind");
+}

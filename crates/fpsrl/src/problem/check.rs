@@ -620,6 +620,11 @@ impl Problem {
         let (fewest, most) = (self.rule_step() as u64, MOST_RULES as u64);
         let rule = format!("a growing policy has {fewest} to {most} rules at most");
         within("policy.most_rules", self.policy.most_rules as u64, fewest, most, &rule)?;
+        if let (Some(budget), false) = (self.search.budget, self.search.optimiser == OptimiserKind::Auto) {
+            let hint =
+                "leave it out, or write `optimiser = \"auto\"`; particles, iterations and patience choose the swarm";
+            return Err(Error::setting("search.budget", quoted(&budget.to_string()), "only a race keeps to one", hint));
+        }
         let tolerance = self.policy.rules_tolerance;
         if !(0.0..1.0).contains(&tolerance) {
             let rule = "it is a share of the possible gain, from 0 to below 1";

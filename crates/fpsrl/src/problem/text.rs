@@ -329,8 +329,9 @@ mod tests {
             problem.policy.alpha = alpha;
             problem.search.optimiser = super::OPTIMISERS[rules % 4].1;
             problem.search.effort = super::EFFORTS[rules % 3].1;
-            problem.search.budget =
-                [None, Some(super::super::Budget::Steps(seed % 1_000_000 + 1)), Some(super::super::Budget::Seconds(limit))][rules % 3];
+            let budgets = [super::super::Budget::Steps(seed % 1_000_000 + 1), super::super::Budget::Seconds(limit)];
+            // Only a race has a budget.
+            problem.search.budget = (rules % 4 == 0).then_some(budgets[rules % 3 % 2]);
             problem.search.particles = particles;
             problem.search.iterations = iterations;
             problem.search.inertia = inertia;

@@ -567,6 +567,9 @@ impl Optimiser for Race {
     }
 
     fn share_done(&self) -> Option<f64> {
+        if self.is_finished() {
+            return Some(1.0);
+        }
         // Doubled start states are not in the plan.
         Some((self.state.asked_steps as f64 / self.plan.steps() as f64).min(1.0))
     }

@@ -58,7 +58,7 @@ pub(super) const GAP: f64 = 0.005;
 pub(super) const MOST_DOUBLINGS: u32 = 2;
 
 /// A polish ends when it gains less than this share of the way over the generations that a covariance takes.
-pub(super) const NO_GAIN: f64 = 2e-4;
+pub(super) const NO_GAIN: f64 = 5e-5;
 
 /// How a race is run: all of it follows from the problem.
 #[derive(Clone, Debug, PartialEq)]
