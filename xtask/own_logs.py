@@ -105,7 +105,7 @@ def mountain_car():
     reached = record(step, lambda e: reset(1000 + e), directory / "car.csv", header, ",", Held(1, 1.0, 30), 20)
     assert reached >= 15, reached
     command("init", "car.csv", "--out", "car.toml", "--force", "--quiet")
-    command("run", "car.toml", "--out", "car", "--iterations", 300, "--force", "--quiet")
+    command("run", "car.toml", "--out", "car", "--effort", "quick", "--force", "--quiet")
     act, goals = controller(directory / "car/policy.json"), 0
     for seed in range(100):
         state, over = reset(seed), False
@@ -133,7 +133,7 @@ def cart_pole():
     record(step, lambda e: reset(1000 + e), directory / "pole.tsv", header, "\t", Held(2, 10.0, 4), 300)
     command("init", "pole.tsv", "--out", "pole.toml", "--force", "--quiet")
     edit(directory / "pole.toml", POLE_EDITS)
-    command("run", "pole.toml", "--out", "pole", "--iterations", 300, "--force", "--quiet")
+    command("run", "pole.toml", "--out", "pole", "--effort", "quick", "--force", "--quiet")
     act, balanced = controller(directory / "pole/policy.json"), 0
     for seed in range(100):
         state, over, steps = reset(seed), False, 0

@@ -149,7 +149,7 @@ impl RunDirectory {
             None => {
                 remove(&self.file(CHECKPOINT))?;
                 remove(&self.file(CHECKPOINT_ROWS))?;
-                let idle = self.from_ceiling_starts(problem, options, &Linear::idle(problem))?;
+                let idle = self.earned_beside_ceiling(problem, options, &Linear::idle(problem))?;
                 // Who asked for a number of rules gets it: only growth must know when to end.
                 let ceiling = match problem.policy.grow {
                     true => self.planned(problem, options, &[], progress)?,
@@ -177,7 +177,7 @@ impl RunDirectory {
             let Found { candidates, best, ending, history, race, .. } = self.conduct(&now, options, from, progress)?;
             let policy = candidates.into_iter().next().ok_or(Error::Internal("a search found no policy"))?;
             let stalled = ending == Ending::Stalled;
-            let beside_ceiling = self.from_ceiling_starts(problem, options, &FuzzyKernel::new(&policy))?;
+            let beside_ceiling = self.earned_beside_ceiling(problem, options, &FuzzyKernel::new(&policy))?;
             if problem.policy.grow {
                 // Plans that have policies to begin from reach further than those that begin from nothing.
                 let known = growth.candidates.iter().map(|candidate| &candidate.policy).chain([&policy]);
@@ -243,7 +243,7 @@ impl RunDirectory {
     }
 
     /// What a policy earns from the start states that the ceiling is found from.
-    fn from_ceiling_starts(&self, problem: &Problem, options: SearchOptions, policy: &dyn Policy) -> Result<f64> {
+    fn earned_beside_ceiling(&self, problem: &Problem, options: SearchOptions, policy: &dyn Policy) -> Result<f64> {
         let worlds = self.run_worlds(problem)?;
         let world = worlds.first(problem)?;
         let starts = StartStates::for_search(problem).first(STARTS);
