@@ -50,8 +50,8 @@ fn unknown_names_are_answered_with_the_nearest() {
 fn an_optimiser_an_effort_or_a_budget_that_there_is_not_is_refused_with_what_there_is() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, reasons) in [
-        (["--optimiser", "cmaes"], ["optimiser `cmaes`", "cma-es"]),
-        (["--effort", "huge"], ["effort `huge`", "thorough"]),
+        (["--optimiser", "cmaes"], ["optimiser called `cmaes`", "cma-es"]),
+        (["--effort", "huge"], ["effort called `huge`", "thorough"]),
         (["--budget", "0m"], ["above zero", "5m"]),
         (["--budget", "5"], ["no unit", "5m"]),
         (["--budget", "5 parsecs"], ["`parsecs` is no unit", "Msteps"]),
@@ -59,8 +59,9 @@ fn an_optimiser_an_effort_or_a_budget_that_there_is_not_is_refused_with_what_the
         let said = refused(directory.path(), &["run", "mountain-car", arguments[0], arguments[1]]);
         assert!(reasons.iter().all(|reason| said.contains(reason)), "{arguments:?}: {said}");
     }
-    let said = refused(directory.path(), &["run", "mountain-car", "--effort", "quick", "--budget", "5m"]);
-    assert!(said.contains("--budget"), "{said}");
+    let output = fpsrl(directory.path(), &["run", "mountain-car", "--effort", "quick", "--budget", "5m"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--budget"), "{}", stderr(&output));
 }
 
 #[test]
