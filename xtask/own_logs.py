@@ -133,7 +133,7 @@ def cart_pole():
     record(step, lambda e: reset(1000 + e), directory / "pole.tsv", header, "\t", Held(2, 10.0, 4), 300)
     command("init", "pole.tsv", "--out", "pole.toml", "--force", "--quiet")
     edit(directory / "pole.toml", POLE_EDITS)
-    command("run", "pole.toml", "--out", "pole", "--effort", "quick", "--force", "--quiet")
+    command("run", "pole.toml", "--out", "pole", "--rules", 2, "--effort", "quick", "--force", "--quiet")
     act, balanced = controller(directory / "pole/policy.json"), 0
     for seed in range(100):
         state, over, steps = reset(seed), False, 0
