@@ -235,7 +235,11 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
         for (variable, input) in profile.inputs.iter().enumerate().take(policy.states.len()) {
             let quantity = &policy.states[variable];
             let ignored = simple.policy.actions[number_of_action].rules[index].ignores(variable);
-            let around = escape(&minus(&around(quantity, rule.centre[variable], rule.width[variable])));
+            let absent = rule.ignores(variable);
+            let around = match absent {
+                true => "any".to_owned(),
+                false => escape(&minus(&around(quantity, rule.centre[variable], rule.width[variable]))),
+            };
             let id = format!("c{number_of_action}-{index}-{variable}");
             let _ = write!(
                 text,
@@ -256,7 +260,7 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
                         state[variable]
                     )
                 ),
-                if ignored { "<br><span class=\"remark\">does not matter</span>" } else { "" },
+                if ignored && !absent { "<br><span class=\"remark\">does not matter</span>" } else { "" },
             );
         }
         let wanted = measure(noticeable(action.alone(index), action.limits), &action.unit);
