@@ -263,14 +263,18 @@ impl Race {
         }
     }
 
+    /// Each way down draws numbers of its own.
+    fn seed_of(&self, phase: Phase, own: &Try) -> u64 {
+        own.seed.wrapping_add(1 + phase as u64 + 16 * u64::from(self.state.doublings))
+    }
+
     fn engine_of(&self, phase: Phase, index: usize) -> Option<Engine> {
         let own = &self.state.tries[index];
         let (low, high) = (&self.low, &self.high);
         match phase {
             Phase::Explore => Some(Engine::Shade(Box::new(Shade::new(self.shade_settings(), low, high, own.seed)))),
             Phase::Sprint | Phase::Climb | Phase::Finish => {
-                // Each way down draws numbers of its own.
-                let seed = own.seed.wrapping_add(1 + phase as u64 + 16 * u64::from(self.state.doublings));
+                let seed = self.seed_of(phase, own);
                 Some(Engine::CmaEs(Box::new(CmaEs::at(self.cma_settings(phase), low, high, seed, &own.position))))
             }
             _ => None,
@@ -289,7 +293,7 @@ impl Race {
             }
             (EngineState::CmaEs(state), phase @ (Phase::Sprint | Phase::Climb | Phase::Finish)) => {
                 let settings = self.cma_settings(phase);
-                let seed = own.seed.wrapping_add(1 + phase as u64 + 16 * u64::from(self.state.doublings));
+                let seed = self.seed_of(phase, own);
                 state
                     .fits(&settings, n)
                     .then(|| Engine::CmaEs(Box::new(CmaEs::restore(settings, low, high, seed, state))))
