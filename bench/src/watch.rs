@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn new_tries_of_a_race_do_not_hide_what_was_compared() {
         let watch = Watch::new(Plain, 1_000);
-        let try_of = |member| Scope::Part { first: 0, starts: 16, member: Some(member) };
-        let meeting = Scope::Part { first: 1_000, starts: 200, member: None };
+        let try_of = |member| Scope::Part { first: 0, starts: 16, member: Some(member), steps: None };
+        let meeting = Scope::Part { first: 1_000, starts: 200, member: None, steps: None };
         score(&watch, &[7.0; 10], try_of(0));
         score(&watch, &[2.0; 10], meeting);
         score(&watch, &[9.0; 10], try_of(1));

@@ -1,13 +1,14 @@
 //! What a race promises: the best of its tries, whatever the fitness is like, within its budget.
 
 use fpsrl::data::Transitions;
+use fpsrl::optimiser::Scope;
 use fpsrl::policy::FuzzyKernel;
 use fpsrl::problem::{Problem, WrittenProblem};
 use fpsrl::progress::Silent;
 use fpsrl::rollout::{Columns, Lanes, StartStates};
 use fpsrl::search::race::Race;
 use fpsrl::search::{
-    Ending, Search, SearchOptions, Threads, methods, none_simpler_and_better, thin_out, world_returns,
+    Ending, Evaluator, Search, SearchOptions, Threads, Trial, methods, none_simpler_and_better, thin_out, world_returns,
 };
 use fpsrl::simd::Numerics;
 use fpsrl::world::World;
@@ -99,6 +100,72 @@ fn a_fitness_that_is_no_number_constant_or_nothing_for_most_neither_stops_nor_st
         let search = race(&problem, &space, &world);
         assert_eq!(search.best().0.fault(), None);
     }
+}
+
+#[test]
+fn a_race_finds_what_pays_only_after_the_steps_that_hasty_tries_see() {
+    // Slow to fill: from an empty tank nothing that is done in the first ten steps of the thirty reaches the level that pays.
+    struct Slow;
+    impl World for Slow {
+        fn state_count(&self) -> usize {
+            2
+        }
+
+        fn action_count(&self) -> usize {
+            1
+        }
+
+        fn advance(&self, lanes: &mut Lanes, _: Numerics) {
+            let Columns { live, states, actions, rewards, absorbed, .. } = lanes.columns();
+            for lane in 0..live {
+                states[lane] += 0.12 * (actions[lane] - 0.4);
+                rewards[lane] = if (states[lane] - 1.0).abs() < 0.1 { 0.0 } else { -1.0 };
+                absorbed[lane] = 0.0;
+            }
+        }
+
+        fn largest_reward(&self) -> f64 {
+            0.0
+        }
+    }
+    let mut problem = tank(2);
+    problem.states[0].start = [0.0, 0.1];
+    let space = methods::space(&problem, &Transitions::new(2, 1));
+    let search = race(&problem, &space, &Slow);
+    let options = SearchOptions::of(&problem, true);
+    let starts = StartStates::for_evaluation(&problem).first(200);
+    let returns = world_returns(&problem, &Slow, &FuzzyKernel::new(&search.best().0), &starts, options.numerics);
+    // With a full valve the level pays after twelve steps at most; what stays there pays to the end.
+    let discount = problem.discount();
+    let filling: f64 = (0..12).map(|step| -discount.powi(step)).sum();
+    let mean = returns.iter().sum::<f64>() / returns.len() as f64;
+    assert!(mean > filling - 0.5, "{mean} {filling}");
+}
+
+#[test]
+fn a_position_that_is_scored_on_a_part_of_the_horizon_earns_what_it_earns_until_then() {
+    let (problem, world) = (tank(2), Tank(miss));
+    let space = methods::space(&problem, &Transitions::new(2, 1));
+    let threads = Threads::new(&problem, &space, vec![&world], SearchOptions::of(&problem, true));
+    let position: Vec<f64> = space.low().iter().zip(space.high()).map(|(low, high)| 0.4 * low + 0.6 * high).collect();
+    let score = |steps| {
+        let scope = Scope::Part { first: 5, starts: 12, member: Some(0), steps };
+        threads.score(&[Trial { position: &position, to_beat: f64::NEG_INFINITY, scope }])[0]
+    };
+    let short = score(Some(7));
+    assert_eq!(short.model_steps, 7 * 12);
+    assert_eq!((score(Some(30)), score(None).model_steps), (score(None), 30 * 12));
+    let policy = space.decode(&position);
+    let starts = StartStates::of_search(&problem, 5, 12);
+    let by_hand = |index: usize| {
+        let mut state = starts.row(index);
+        (0..7).fold(0.0, |sum, step| {
+            state[0] += 0.2 * policy.act(&state)[0] - 0.1 * state[0];
+            sum - problem.discount().powi(step) * (state[0] - 1.0).abs()
+        })
+    };
+    let mean = (0..12).map(by_hand).sum::<f64>() / 12.0;
+    assert!((short.value.unwrap() - mean).abs() < 1e-4, "{short:?} {mean}");
 }
 
 #[test]

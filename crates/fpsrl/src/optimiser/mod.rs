@@ -35,6 +35,8 @@ pub enum Scope {
         starts: usize,
         /// The member of the ensemble that they are rolled out in; none deals them out to all members.
         member: Option<usize>,
+        /// Steps of each rollout; none goes to the horizon.
+        steps: Option<usize>,
     },
 }
 

@@ -31,32 +31,70 @@ pub struct RuleSpace {
 
 /// How a rule's centre stands in the vector as a slope: the centre, counted from the middle of its bounds, divided by the
 /// squared width. That is what decides between two rules of equal width, whose memberships' logarithms differ by a straight
-/// line with just this slope. Steps are finer around 0, as those of an inverse hyperbolic sine are.
+/// line with just this slope.
+///
+/// A place on the scale goes from -1 to 1. Most of the scale is for slopes that rules of middling width have, in steps
+/// that are finer around 0, as those of an inverse hyperbolic sine are. The steepest slopes, of narrow rules at the
+/// bounds, have the ends of the scale: few policies need them, and a search that draws them often finds little.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Slope {
     bounds: [f64; 2],
+    /// The largest slope before the ends of the scale.
+    usual: f64,
     /// The largest slope: a centre on its bound with the narrowest width.
     largest: f64,
 }
 
-/// How much finer steps are around 0 than at the largest slope: the argument of the hyperbolic sine there.
-const FINENESS: f64 = 6.0;
+/// The argument of the hyperbolic sine where the ends of the scale begin: how much finer steps are around 0 than there.
+const FINENESS: f64 = 4.0;
+
+/// Usual slopes are no steeper than so many times that of a rule on its bound whose width is in the middle of the logarithms.
+const STEEP: f64 = 3.0;
+
+/// Where the ends of the scale begin, if there are any.
+const USUAL: f64 = 0.9;
 
 impl Slope {
+    fn new(bounds: [f64; 2], [narrowest, widest]: [f64; 2]) -> Self {
+        let half = 0.5 * (bounds[1] - bounds[0]);
+        let largest = half / (narrowest * narrowest);
+        Self { bounds, usual: (STEEP * half / (narrowest * widest)).min(largest), largest }
+    }
+
+    /// Where the ends of the scale begin: where all slopes are usual, there are none.
+    fn usual_until(&self) -> f64 {
+        if self.usual < self.largest { USUAL } else { 1.0 }
+    }
+
     fn middle(&self) -> f64 {
         0.5 * (self.bounds[0] + self.bounds[1])
     }
 
+    /// The slope at a place.
+    fn at(&self, place: f64) -> f64 {
+        let (along, ends) = (place.abs(), self.usual_until());
+        let size = match along <= ends {
+            true => self.usual * (FINENESS * along / ends).sinh() / FINENESS.sinh(),
+            // In equal ratios from the usual to the largest.
+            false => self.usual * (self.largest / self.usual).powf((along - ends) / (1.0 - ends)),
+        };
+        size.copysign(place)
+    }
+
     /// The centre of a rule of this width at a place from -1 to 1.
     fn centre(&self, place: f64, width: f64) -> f64 {
-        let slope = self.largest * (FINENESS * place).sinh() / FINENESS.sinh();
-        (self.middle() + slope * width * width).max(self.bounds[0]).min(self.bounds[1])
+        (self.middle() + self.at(place) * width * width).max(self.bounds[0]).min(self.bounds[1])
     }
 
     /// The place of a centre.
     fn place(&self, centre: f64, width: f64) -> f64 {
         let slope = (centre - self.middle()) / (width * width);
-        (slope / self.largest * FINENESS.sinh()).asinh() / FINENESS
+        let (size, ends) = (slope.abs(), self.usual_until());
+        let along = match size <= self.usual || ends == 1.0 {
+            true => ends * (size / self.usual * FINENESS.sinh()).asinh() / FINENESS,
+            false => ends + (1.0 - ends) * (size / self.usual).ln() / (self.largest / self.usual).ln(),
+        };
+        along.copysign(slope)
     }
 }
 
@@ -145,8 +183,7 @@ impl RuleSpace {
         }
         let slope = |variable: usize| {
             let bounds = [space.low[variable], space.high[variable]];
-            let narrowest = space.low[states + variable].exp();
-            Slope { bounds, largest: 0.5 * (bounds[1] - bounds[0]) / (narrowest * narrowest) }
+            Slope::new(bounds, [space.low[states + variable].exp(), space.high[states + variable].exp()])
         };
         let slopes: Vec<Slope> = (0..states).map(slope).collect();
         for index in 0..space.low.len() {
@@ -415,6 +452,25 @@ mod tests {
         assert!(back.iter().zip(middle(&space)).all(|(a, b)| (a - b).abs() < 1e-12));
         let lowest = space.decode(space.low());
         assert!((lowest.actions[0].alpha - 0.02).abs() < 1e-12 && lowest.fault().is_none());
+    }
+
+    #[test]
+    fn every_centre_within_its_bounds_has_a_place_among_the_slopes_and_places_stand_in_order() {
+        for widths in [[0.2, 10.0], [1.0, 2.0], [0.5, 0.5]] {
+            let slope = Slope::new([-3.0, 7.0], widths);
+            for share in 0..=20 {
+                let width = widths[0] * (widths[1] / widths[0]).powf(f64::from(share) / 20.0);
+                for step in 0..=100 {
+                    let centre = -3.0 + f64::from(step) / 10.0;
+                    let place = slope.place(centre, width);
+                    assert!(place.abs() <= 1.0 + 1e-12, "{centre} {width} {place}");
+                    assert!((slope.centre(place, width) - centre).abs() < 1e-9, "{centre} {width} {place}");
+                }
+            }
+            let slopes: Vec<f64> = (-100..=100).map(|place| slope.at(f64::from(place) / 100.0)).collect();
+            assert!(slopes.windows(2).all(|pair| pair[1] > pair[0]), "{widths:?}");
+            assert!((slopes[200] - slope.largest).abs() < 1e-9 * slope.largest && slopes[100] == 0.0);
+        }
     }
 
     #[test]

@@ -221,7 +221,7 @@ pub enum OptimiserKind {
 /// How long a race may take, as far as its problem is hard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// A first look.
+    /// A first look: an eighth of the tries.
     Quick,
     /// What usually suffices.
     Normal,

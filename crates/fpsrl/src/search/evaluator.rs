@@ -80,7 +80,8 @@ impl<'a> Threads<'a> {
                 function.set_order(order);
                 function
             }
-            Scope::Part { first, starts, member } => {
+            Scope::Part { first, starts, member, steps } => {
+                let horizon = steps.unwrap_or(horizon);
                 let starts = StartStates::of_search(problem, first, starts);
                 let (worlds, outlook) = match member {
                     Some(member) => (vec![self.worlds[member % self.worlds.len()]], Outlook::MeanLessSpread(0.0)),

@@ -2,7 +2,8 @@
 //!
 //! The fitness of rules has many basins, each a narrow, curved valley, and which of them a try falls into decides how far
 //! it comes. So the work goes into many tries: each explores by differential evolution on few start states of one member
-//! of the ensemble; most of them go a little way down their valley by CMA-ES; the best few of all go on, on more start
+//! of the ensemble, most of them with a look at the beginning of the horizon only; most of
+//! them go a little way down their valley by CMA-ES; the best few of all go on, to the horizon, on more start
 //! states and all members; the last one to the end. Tries meet on start states that none of them was searched on: there
 //! it is decided who goes on. When tries that know nothing of each other come to the same, no more are begun; so an easy
 //! problem costs little. `docs/decisions/search.md` has what was measured.
@@ -69,6 +70,8 @@ pub struct Try {
     seed: u64,
     /// The member that it explores.
     member: usize,
+    /// Whether it explores and goes its first way down with a look at the beginning of the horizon only.
+    hasty: bool,
     /// What it searches with; none while it waits.
     engine: Option<EngineState>,
     /// Whether it explores or has explored, or came with rules of its own.
@@ -206,6 +209,7 @@ impl Race {
         Try {
             seed: u64::from(words[0]) << 32 | u64::from(words[1]),
             member: index % self.plan.members,
+            hasty: false,
             engine: None,
             begun: false,
             position: middle,
@@ -219,9 +223,9 @@ impl Race {
         let first = self.state.tries.len();
         let explored = self.explorers();
         let count = WAVE.min(self.plan.tries - explored);
-        for index in first..first + count {
-            let own = self.blank_try(index);
-            self.state.tries.push(Try { begun: true, ..own });
+        for at in 0..count {
+            let own = self.blank_try(first + at);
+            self.state.tries.push(Try { begun: true, hasty: is_hasty(explored + at), ..own });
         }
         self.set_out(Phase::Explore, (first..first + count).collect());
     }
@@ -242,7 +246,7 @@ impl Race {
 
     fn shade_settings(&self) -> ShadeSettings {
         // A small budget is better spent on a few generations than on many first positions.
-        let population = (4 * self.plan.dimensions).min(self.plan.evaluations(EXPLORATION) / 8).max(8);
+        let population = (8 * self.plan.dimensions).min(self.plan.evaluations(EXPLORATION) / 8).max(8);
         let evaluations = self.plan.evaluations(EXPLORATION);
         ShadeSettings { population, fewest: (population / 4).max(4), evaluations, patience: Some(STALLED) }
     }
@@ -317,10 +321,15 @@ impl Race {
 
     fn scope_of(&self, index: usize) -> Scope {
         let own = &self.state.tries[index];
-        let all = |first: usize, starts: usize| Scope::Part { first, starts, member: None };
+        let all = |first: usize, starts: usize| Scope::Part { first, starts, member: None, steps: None };
+        let steps = own.hasty.then(|| self.plan.hasty_steps());
         // Who asks for few start states does not get more.
-        let part =
-            |starts: usize| Scope::Part { first: 0, starts: starts.min(self.plan.starts), member: Some(own.member) };
+        let part = |starts: usize| Scope::Part {
+            first: 0,
+            starts: starts.min(self.plan.starts),
+            member: Some(own.member),
+            steps,
+        };
         match self.state.phase {
             Phase::Explore => part(EXPLORED),
             Phase::Sprint => part(SPRINTED),
@@ -334,10 +343,11 @@ impl Race {
         }
     }
 
-    fn starts_of(&self, index: usize) -> usize {
+    /// Steps that an evaluation takes at most.
+    fn steps_of(&self, index: usize) -> usize {
         match self.scope_of(index) {
-            Scope::Whole => self.plan.starts,
-            Scope::Part { starts, .. } => starts,
+            Scope::Whole => self.plan.starts * self.plan.horizon,
+            Scope::Part { starts, steps, .. } => starts * steps.unwrap_or(self.plan.horizon),
         }
     }
 
@@ -367,8 +377,15 @@ impl Race {
         let all = 0..self.state.tries.len();
         match self.state.phase {
             Phase::Explore => {
-                let sprinters = sprinters(self.state.active.len());
-                let mut better = self.best_tries(self.state.active.clone().into_iter(), sprinters);
+                // Those that look equally far ahead are compared.
+                let mut better = Vec::new();
+                for hasty in [false, true] {
+                    let alike =
+                        self.state.active.iter().copied().filter(|&index| self.state.tries[index].hasty == hasty);
+                    let alike: Vec<usize> = alike.collect();
+                    let sprinters = sprinters(alike.len());
+                    better.extend(self.best_tries(alike.into_iter(), sprinters));
+                }
                 // Rules that somebody brought go straight down their valley.
                 let brought = |own: &Try| own.fitness.is_none() && own.met.is_empty();
                 let brought: Vec<usize> = all.filter(|&index| brought(&self.state.tries[index])).collect();
@@ -382,7 +399,7 @@ impl Race {
             Phase::Meet if self.explorers() < self.plan.tries && !self.agree() => self.begin_wave(),
             Phase::Meet => {
                 let met = all.filter(|&index| !self.state.tries[index].met.is_empty());
-                let climbers = self.plan.climbers.min(self.explorers().div_ceil(6)).max(FEWEST_CLIMBERS);
+                let climbers = self.plan.climbers.min(climbers(self.explorers()));
                 let best = self.best_tries(met, climbers);
                 self.set_out(Phase::Climb, best);
             }
@@ -391,7 +408,7 @@ impl Race {
                 self.set_out(Phase::MeetAgain, active);
             }
             Phase::MeetAgain => {
-                let finishers = self.plan.finishers.min(self.explorers().div_ceil(16)).max(1);
+                let finishers = self.plan.finishers.min(finishers(self.explorers())).max(1);
                 let met = all.filter(|&index| !self.state.tries[index].met.is_empty());
                 let best = self.best_tries(met, finishers);
                 self.set_out(Phase::Finish, best);
@@ -512,13 +529,14 @@ impl Optimiser for Race {
             if told.is_empty() {
                 continue;
             }
-            self.state.asked_steps += (count * self.starts_of(index) * self.plan.horizon) as u64;
+            self.state.asked_steps += (count * self.steps_of(index)) as u64;
             let own = &mut self.state.tries[index];
             match &mut self.engines[at] {
                 None if meets => Self::score(own, told),
                 None => own.fitness = Some(told[0]).filter(|value| value.is_finite()),
                 Some(Engine::Shade(shade)) => {
-                    if shade.state().told == 0 {
+                    // What hasty tries earn is not the same measure.
+                    if shade.state().told == 0 && !own.hasty {
                         let mut first: Vec<f64> = told.iter().copied().filter(|value| value.is_finite()).collect();
                         first.sort_by(f64::total_cmp);
                         self.state.random.extend(first.get(first.len() / 2));
@@ -558,12 +576,20 @@ impl Optimiser for Race {
             }
             _ => &self.state.tries[self.winner()],
         };
-        (&own.position, own.fitness.or(own.score).unwrap_or(f64::NEG_INFINITY))
+        let value = match self.state.phase {
+            Phase::Climb | Phase::Finish | Phase::Settle | Phase::Over => own.fitness.or(own.score),
+            // What a hasty try earned before it met the others cannot be compared.
+            _ => own.score.or(own.fitness),
+        };
+        (&own.position, value.unwrap_or(f64::NEG_INFINITY))
     }
 
     fn candidates(&self) -> Vec<(&[f64], f64)> {
         let value = |own: &Try| own.score.or(own.fitness).unwrap_or(f64::NEG_INFINITY);
-        self.state.tries.iter().map(|own| (own.position.as_slice(), value(own))).collect()
+        // Those that never met the others were not scored as they were.
+        let some_met = self.state.tries.iter().any(|own| !own.met.is_empty());
+        let counts = |own: &&Try| !some_met || !own.met.is_empty();
+        self.state.tries.iter().filter(counts).map(|own| (own.position.as_slice(), value(own))).collect()
     }
 
     fn is_finished(&self) -> bool {

@@ -30,6 +30,11 @@ pub(super) const SPRINT: usize = 100;
 pub(super) const CLIMB: usize = 150;
 pub(super) const FINISH: usize = 250;
 
+/// The share of the horizon that hasty tries see, and the steps that they see at least. What is done soon tells most of what
+/// will be done, costs a fraction, and what is fast does better in it.
+const HASTE: f64 = 0.3;
+const FEWEST_STEPS: usize = 10;
+
 /// Generations without a gain after which an exploration ends.
 pub(super) const STALLED: u32 = 40;
 
@@ -82,9 +87,9 @@ impl Plan {
     pub(super) fn new(problem: &Problem, space: &RuleSpace, members: usize) -> Self {
         let mut plan = Self {
             tries: match problem.search.effort {
-                Effort::Quick => WAVE,
-                Effort::Normal => 6 * WAVE,
-                Effort::Thorough => 24 * WAVE,
+                Effort::Quick => 2 * WAVE,
+                Effort::Normal => 16 * WAVE,
+                Effort::Thorough => 64 * WAVE,
             },
             climbers: 0,
             finishers: 0,
@@ -107,12 +112,7 @@ impl Plan {
     }
 
     fn with_tries(&self, tries: usize) -> Self {
-        Self {
-            tries,
-            climbers: tries.div_ceil(6).max(FEWEST_CLIMBERS).min(tries),
-            finishers: tries.div_ceil(16).min(tries),
-            ..self.clone()
-        }
+        Self { tries, climbers: climbers(tries), finishers: finishers(tries), ..self.clone() }
     }
 
     /// Evaluations of a phase that usually makes so many for each parameter.
@@ -127,21 +127,49 @@ impl Plan {
 
     /// Steps that the whole race takes at most, if nothing is pruned and start states are not doubled.
     pub(super) fn steps(&self) -> u64 {
-        let evaluation = |starts: usize| (starts * self.horizon) as u64;
-        let part =
-            |tries: usize, each: usize, starts: usize| (tries * self.evaluations(each)) as u64 * evaluation(starts);
-        part(self.tries, EXPLORATION, EXPLORED)
-            + part(sprinters(self.tries), SPRINT, SPRINTED)
-            + part(self.climbers, CLIMB, CLIMBED * self.members)
-            + part(self.finishers, FINISH, self.starts)
+        let evaluation = |starts: usize, steps: usize| (starts * steps) as u64;
+        let part = |tries: usize, each: usize, starts: usize, steps: usize| {
+            (tries * self.evaluations(each)) as u64 * evaluation(starts, steps)
+        };
+        let (mut sum, mut met) = (0, 0);
+        for first in (0..self.tries).step_by(WAVE) {
+            let wave = first..self.tries.min(first + WAVE);
+            let hasty = wave.clone().filter(|&explorer| is_hasty(explorer)).count();
+            for (tries, steps) in [(hasty, self.hasty_steps()), (wave.len() - hasty, self.horizon)] {
+                sum += part(tries, EXPLORATION, EXPLORED, steps) + part(sprinters(tries), SPRINT, SPRINTED, steps);
+                met += sprinters(tries);
+            }
+        }
+        sum + part(self.climbers, CLIMB, CLIMBED * self.members, self.horizon)
+            + part(self.finishers, FINISH, self.starts, self.horizon)
             // Those who meet bring what they found last and what was best before.
-            + (sprinters(self.tries) + 2 * self.climbers) as u64 * evaluation(self.meeting(MEETING))
-            + 2 * sprinters(self.tries) as u64 * evaluation(self.meeting(LAST_MEETING))
+            + (met + 2 * self.climbers) as u64 * evaluation(self.meeting(MEETING), self.horizon)
+            + 2 * met as u64 * evaluation(self.meeting(LAST_MEETING), self.horizon)
+    }
+
+    /// Steps of the rollouts of hasty tries.
+    pub(super) fn hasty_steps(&self) -> usize {
+        ((HASTE * self.horizon as f64).ceil() as usize).max(FEWEST_STEPS).min(self.horizon)
     }
 }
 
 /// Tries that go the second way down, at least.
 pub(super) const FEWEST_CLIMBERS: usize = 3;
+
+/// Whether a try, counted among those that explore, sees only the beginning of the horizon: every other one of the first wave,
+/// and all but one of every later wave.
+pub(super) fn is_hasty(explorer: usize) -> bool {
+    if explorer < WAVE { explorer % 2 == 1 } else { explorer % WAVE != 0 }
+}
+
+/// How many of so many tries go the second way down, and the last.
+pub(super) fn climbers(tries: usize) -> usize {
+    tries.div_ceil(12).max(FEWEST_CLIMBERS).min(tries)
+}
+
+pub(super) fn finishers(tries: usize) -> usize {
+    tries.div_ceil(32)
+}
 
 /// How many of so many tries go down their valleys at all: how far an exploration came says little about where its valley
 /// leads, so most of them do.
@@ -151,7 +179,7 @@ pub(super) fn sprinters(tries: usize) -> usize {
 
 /// What is scored on the second way down: a few start states for each member.
 pub(in crate::search) fn climbing(members: usize, most: usize) -> Scope {
-    Scope::Part { first: 0, starts: (CLIMBED * members).min(most).max(1), member: None }
+    Scope::Part { first: 0, starts: (CLIMBED * members).min(most).max(1), member: None, steps: None }
 }
 
 /// How many model steps a race asks for in a second on this machine, as far as half a second tells: what random policies
@@ -161,7 +189,8 @@ pub fn steps_a_second(problem: &Problem, space: &RuleSpace, worlds: Vec<&dyn Wor
     const LONG_ENOUGH: Duration = Duration::from_millis(500);
     let threads = Threads::new(problem, space, worlds, options);
     let stream = Stream::new(problem.seed, Purpose::Race);
-    let scope = Scope::Part { first: 0, starts: EXPLORED.min(problem.search.start_states), member: Some(0) };
+    let starts = EXPLORED.min(problem.search.start_states);
+    let scope = Scope::Part { first: 0, starts, member: Some(0), steps: None };
     let (began, mut steps, mut round) = (Instant::now(), 0u64, 0u32);
     while began.elapsed() < LONG_ENOUGH {
         round += 1;
