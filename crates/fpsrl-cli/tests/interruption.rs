@@ -78,20 +78,29 @@ fn killed_at_any_moment(problem: &str) {
     fs::write(directory.path().join("problem.toml"), problem).unwrap();
     let expected = uninterrupted(directory.path());
     let moments = Stream::new(1, Purpose::LogStart);
+    let checkpoint = directory.path().join("killed/checkpoint.json");
     let mut kills = 0;
     loop {
         let mut child = start(directory.path());
-        // From "nothing done yet" to well into the search; after twenty kills it may finish.
+        // From "nothing done yet" to well into the search; after twenty kills it may finish. Every other kill waits for
+        // checkpoints instead of for time, so that a fast machine is interrupted as often as a slow one.
         let pause = Duration::from_secs_f64(moments.within(0.0, 0.6, 0, kills, 0));
-        let began = Instant::now();
+        let enough = moments.within(1.0, 30.0, 1, kills, 0) as usize;
+        let (began, mut seen, mut changes) = (Instant::now(), None, 0);
         let ended = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 break Some(status);
             }
-            if kills < 20 && began.elapsed() >= pause {
+            let now = fs::metadata(&checkpoint).and_then(|file| file.modified()).ok();
+            if now.is_some() && now != seen {
+                changes += 1;
+                seen = now;
+            }
+            let due = if kills % 2 == 0 { began.elapsed() >= pause } else { changes >= enough };
+            if kills < 20 && due {
                 break None;
             }
-            thread::sleep(Duration::from_millis(2));
+            thread::sleep(Duration::from_millis(1));
         };
         match ended {
             Some(status) => {

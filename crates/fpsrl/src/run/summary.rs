@@ -160,6 +160,9 @@ impl Ceiling {
     /// Rollouts from each of ten start states that a ceiling takes at least; of a process, which is slow, fewer.
     const LEAST_ROLLOUTS: [u64; 2] = [2_000, 300];
 
+    /// Rollouts of a ceiling at most: good plans from fifty start states, whose mean hardly moves any more.
+    const MOST_ROLLOUTS: u64 = 50 * 8_000;
+
     /// Model steps for the ceiling of a problem whose search took so many, if that is known.
     ///
     /// ```
@@ -167,12 +170,14 @@ impl Ceiling {
     /// let problem = Problem::benchmark("cart-pole-swing-up")?;
     /// assert_eq!(Ceiling::budget(&problem, Some(800_000_000)), 120_000_000);
     /// assert_eq!(Ceiling::budget(&problem, None), 10_000_000);
+    /// assert_eq!(Ceiling::budget(&problem, Some(6_000_000_000)), 200_000_000);
     /// # Ok::<(), fpsrl::Error>(())
     /// ```
     pub fn budget(problem: &Problem, search_steps: Option<u64>) -> u64 {
         let rollouts = Self::LEAST_ROLLOUTS[usize::from(problem.world.process.is_some())];
         let least = 10 * rollouts * problem.horizon as u64;
-        least.max((Self::BUDGET_SHARE * search_steps.unwrap_or(0) as f64) as u64)
+        let most = Self::MOST_ROLLOUTS * problem.horizon as u64;
+        least.max((Self::BUDGET_SHARE * search_steps.unwrap_or(0) as f64) as u64).min(most)
     }
 
     /// How much of the way from doing nothing to the ceiling a return goes; none if there is no way to go.

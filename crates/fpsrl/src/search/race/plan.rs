@@ -159,7 +159,7 @@ pub(super) const FEWEST_CLIMBERS: usize = 3;
 /// Whether a try, counted among those that explore, sees only the beginning of the horizon: every other one of the first wave,
 /// and all but one of every later wave.
 pub(super) fn is_hasty(explorer: usize) -> bool {
-    if explorer < WAVE { explorer % 2 == 1 } else { explorer % WAVE != 0 }
+    if explorer < WAVE { explorer % 2 == 1 } else { !explorer.is_multiple_of(WAVE) }
 }
 
 /// How many of so many tries go the second way down, and the last.
