@@ -59,6 +59,7 @@ fn run_all(arguments: &RunArguments) -> Result<(), Failure> {
     let manner = &arguments.new.manner;
     let bars = begin(manner);
     let run = generate(&arguments.new, &bars)?;
+    let _lock = run.lock()?;
     let options = arguments.pace.options(&run.problem()?);
     let stages = || {
         run.fit(&bars)?;
@@ -77,6 +78,7 @@ fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
     let manner = &arguments.new.manner;
     let bars = begin(manner);
     let run = RunDirectory::open(directory)?;
+    let _lock = run.lock()?;
     let options = arguments.pace.options(&run.problem()?);
     let stages = || {
         run.resume(options, &bars)?;
@@ -110,6 +112,7 @@ fn nfq(arguments: &NfqArguments) -> Result<(), Failure> {
     let manner = &arguments.existing.manner;
     let bars = begin(manner);
     let run = RunDirectory::open(&arguments.existing.directory)?;
+    let _lock = run.lock()?;
     let result = run.nfq(&arguments.settings(&run.problem()?), &bars).map_err(|error| match error {
         fpsrl::Error::Stopped { .. } => {
             Failure::Interrupted { message: error.to_string(), hint: "go on with the same command".into() }
@@ -154,6 +157,7 @@ fn on_existing(
 ) -> Result<(), Failure> {
     let bars = begin(&existing.manner);
     let run = RunDirectory::open(&existing.directory)?;
+    let _lock = run.lock()?;
     stage(&run, &bars).map_err(|error| resumable(error, &existing.directory))?;
     finish(&run, &existing.manner, &bars)
 }

@@ -127,6 +127,7 @@ pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     let written = match &arguments.into {
         Some(directory) => {
             let run = RunDirectory::open(directory)?;
+            let _lock = run.lock()?;
             policy = run.adopt(&policy)?;
             otherwise = run.measured_otherwise(&policy)?;
             run.file("policy.json")

@@ -80,6 +80,12 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// A run directory that another process writes in.
+    #[error("the run directory {} is in use: another fpsrl is at work there", path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A stage needs a file that an earlier stage writes.
     #[error("{} is missing: {stage} writes it", path.display())]
     StageMissing {
@@ -161,6 +167,7 @@ impl Error {
                 _ => "check the disk, or choose another directory with --out".into(),
             }),
             Error::RunExists { .. } => Some("choose another directory with --out, or overwrite it with --force".into()),
+            Error::Busy { .. } => Some("wait until it has finished, or give each its own directory".into()),
             Error::StageMissing { stage, .. } => Some(format!("run `{stage}` first")),
             Error::NoPlant { .. } => Some(
                 "name a built-in plant as `plant` in the problem file; a log of your own goes beside that file as \

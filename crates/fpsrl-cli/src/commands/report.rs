@@ -17,6 +17,7 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let manner = &arguments.existing.manner;
     let bars = begin(manner);
     let run = RunDirectory::open(&arguments.existing.directory)?;
+    let _lock = run.lock()?;
     let summary = run.report(&arguments.options(), &bars).map_err(|error| match error {
         fpsrl::Error::Stopped { .. } => {
             Failure::Interrupted { message: error.to_string(), hint: "give the same command again".into() }

@@ -70,6 +70,9 @@ impl Source {
             let problem = run.problem()?;
             let policy = run.policy(&problem)?;
             let summary = run.file("summary.json");
+            if summary.exists() {
+                run.check_log(&run.summary_of_policy()?)?;
+            }
             let provenance = Provenance::read(&run.file("policy.json"), summary.exists().then_some(summary.as_path()))?;
             let ranges = Some(covered_ranges(&policy.states, &run.transitions(&problem)?));
             let rate_limits = problem.actions.iter().map(|action| action.rate).collect();

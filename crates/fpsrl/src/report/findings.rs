@@ -81,7 +81,7 @@ impl Findings {
     pub(super) fn gather(run: &RunDirectory, options: &ReportOptions, progress: &dyn Progress) -> Result<Self> {
         let problem = run.problem()?;
         let policy = run.policy(&problem)?;
-        let summary = run.summary()?;
+        let summary = run.summary_of_policy()?;
         let path = run.file("summary.json");
         let raw = std::fs::read(&path).map_err(|source| Error::read(&path, source))?;
         let raw = serde_json::from_slice(&raw).unwrap_or(Value::Null);

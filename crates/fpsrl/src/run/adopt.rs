@@ -1,6 +1,6 @@
 //! A policy from elsewhere in a run directory: scored like one that was found, and where a search can begin.
 
-use super::directory::{self, GROWTH, POLICY, PROBLEM, RunDirectory, SEARCH, START, SUMMARY};
+use super::directory::{self, GROWTH, POLICY, PROBLEM, RunDirectory, START, SUMMARY};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::{FuzzyPolicy, RuleSpace};
@@ -15,25 +15,13 @@ impl RunDirectory {
         let policy = self.fitted(policy, &problem)?;
         let mut prepared =
             vec![files::prepare_json(&self.file(START), &policy)?, files::prepare_json(&self.file(POLICY), &policy)?];
-        // What is known of the world stays; what was known of the old policy goes.
         if let Ok(mut summary) = self.summary() {
             summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
-            summary.model_return = None;
-            summary.true_return = None;
-            summary.gap = None;
-            summary.success = None;
-            summary.search_return = None;
-            summary.search_ending = None;
-            summary.growth = None;
-            summary.ceiling = None;
-            summary.promise = None;
-            summary.promise_kept = None;
-            summary.model_steps = None;
+            summary.forget_policy();
             prepared.push(files::prepare_json(&self.file(SUMMARY), &summary)?);
         }
-        for old in [SEARCH, GROWTH] {
-            directory::remove(&self.file(old))?;
-        }
+        self.remove_results_of_policy()?;
+        directory::remove(&self.file(GROWTH))?;
         prepared.into_iter().try_for_each(files::Prepared::commit)?;
         Ok(policy)
     }

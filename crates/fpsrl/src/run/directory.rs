@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::origins::{self, Lock};
 use super::stages::WorldFile;
 use super::summary::Summary;
 use crate::data::{Transitions, csv};
@@ -209,6 +210,12 @@ impl RunDirectory {
         files::read_json(&self.expect(SUMMARY, "fpsrl fit")?)
     }
 
+    /// Removes what was made of a policy that is there no more, or came about with it.
+    pub(super) fn remove_results_of_policy(&self) -> Result<()> {
+        remove_front(self)?;
+        [REPORT, SIMPLE, SEARCH].iter().try_for_each(|name| remove(&self.file(name)))
+    }
+
     /// Removes what the stages after a file's own made from it.
     pub(super) fn remove_results_after(&self, name: &str) -> Result<()> {
         remove_front(self)?;
@@ -266,14 +273,18 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
         // Temporary directories are private by default.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        origins::sweep(&parent);
         let staging = builder.tempdir_in(&parent).map_err(|source| Error::write(path, source))?;
+        // As long as it is at work, nobody sweeps it away.
+        let _at_work = Lock::of(staging.path())?;
         let staged = RunDirectory { path: staging.path().to_owned() };
         fill(&staged).map_err(|error| named_after(error, staging.path(), path))?;
         let written = |source| Error::write(path, source);
         if whole.exists() {
+            let _lock = Lock::of(&whole)?;
             remove_front(&RunDirectory { path: whole.clone() })?;
             FILES.iter().try_for_each(|name| remove(&whole.join(name)))?;
-            remove_leftovers(&whole);
+            origins::sweep(&whole);
             // The first stage's files come first, for the same reason as they are removed last.
             for name in FILES.iter().rev().filter(|name| staging.path().join(name).exists()) {
                 fs::rename(staging.path().join(name), whole.join(name)).map_err(written)?;
@@ -291,15 +302,6 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
             let _ = fs::remove_dir(directory);
         }
     })
-}
-
-/// Removes temporary files that a killed run left behind. They are in nobody's way, so a failure is no error.
-fn remove_leftovers(path: &Path) {
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(files::is_leftover) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }
 
 /// An error about a file in the staging directory, told of the place that the user knows.

@@ -11,6 +11,7 @@ use super::directory::{
     TRANSITIONS, WORLD,
 };
 use super::growth::GrowthFile;
+use super::origins;
 use super::summary::{RuleGrowth, Summary};
 use super::worlds::RunWorlds;
 use crate::data::{self, Transitions, csv};
@@ -351,6 +352,7 @@ impl RunDirectory {
         summary.numerics = Some(options.numerics.to_string());
         summary.growth = found.growth;
         summary.race = found.race;
+        summary.policy_sha256 = Some(origins::digest(policy)?);
         summary.seconds.set("search", found.seconds);
         let mut prepared = vec![
             files::prepare_json(&self.file(POLICY), policy)?,
@@ -401,6 +403,13 @@ impl RunDirectory {
                 self.summary_for(&problem, &worlds, rows)?
             }
         };
+        let policy_sha256 = Some(files::sha256(&self.file(POLICY))?);
+        if summary.policy_sha256 != policy_sha256 {
+            // Somebody has put another policy there: what is known of the old one is not of this one.
+            summary.forget_policy();
+            summary.policy_sha256 = policy_sha256;
+            self.remove_results_of_policy()?;
+        }
         if summary.promise.is_none() {
             summary.promise = Some(worlds.promise(&problem, &policy, options.numerics)?);
         }

@@ -83,6 +83,9 @@ pub struct Summary {
     pub version: String,
     /// The digest of the log.
     pub data_sha256: String,
+    /// The digest of the policy that the figures are of; null before there is one, or before it was judged.
+    #[serde(default)]
+    pub policy_sha256: Option<String>,
 }
 
 impl Summary {
@@ -119,7 +122,27 @@ impl Summary {
             threads: rayon::current_num_threads(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             data_sha256,
+            policy_sha256: None,
         }
+    }
+
+    /// What is known of the world stays; what was known of a policy that is there no more goes.
+    pub(super) fn forget_policy(&mut self) {
+        self.model_return = None;
+        self.true_return = None;
+        self.gap = None;
+        self.success = None;
+        self.search_return = None;
+        self.search_ending = None;
+        self.growth = None;
+        self.race = None;
+        self.ceiling = None;
+        self.simple = None;
+        self.promise = None;
+        self.promise_kept = None;
+        self.model_steps = None;
+        self.policy_sha256 = None;
+        self.seconds.0.retain(|(stage, _)| ["generate", "import", "fit"].contains(&stage.as_str()));
     }
 }
 
