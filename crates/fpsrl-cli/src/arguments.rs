@@ -197,7 +197,7 @@ pub struct ReproduceArguments {
     /// Batch sizes [default: 1000,10000,100000]
     #[arg(long, value_name = "COUNT,COUNT...", value_delimiter = ',')]
     pub sizes: Vec<usize>,
-    /// Trainings of each kind, from seed 1 on
+    /// Trainings of the paper's kind, from seed 1 on; 0 leaves them out
     #[arg(long, value_name = "COUNT")]
     pub runs: Option<usize>,
     /// Particles of the swarm

@@ -167,6 +167,6 @@ fn only_what_the_paper_has_can_be_reproduced() {
     let directory = tempfile::tempdir().unwrap();
     let said = refused(directory.path(), &["reproduce", "mountain-car-textbook"]);
     assert!(said.contains("mountain-car, cart-pole-balancing, cart-pole-swing-up"), "{said}");
-    let said = refused(directory.path(), &["reproduce", "mountain-car", "--runs", "0"]);
+    let said = refused(directory.path(), &["reproduce", "mountain-car", "--runs", "0", "--trusted", "0"]);
     assert!(said.contains("`runs`"), "{said}");
 }

@@ -223,8 +223,9 @@ impl Settings {
 
     /// Refuses settings that cannot run.
     pub fn check(&self) -> Result<()> {
-        if self.runs == 0 || self.runs > 1_000 {
-            return Err(Error::setting("runs", self.runs, "1 to 1,000 trainings can be made", "10 are the paper's"));
+        if self.runs > 1_000 || self.runs == 0 && self.trusted == 0 {
+            let rule = "1 to 1,000 trainings can be made, or none beside trusted runs";
+            return Err(Error::setting("runs", self.runs, rule, "10 are the paper's"));
         }
         if self.samples.is_empty() {
             return Err(Error::setting("sizes", "empty", "at least one batch size is needed", "1000,10000,100000"));
