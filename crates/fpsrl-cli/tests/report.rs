@@ -176,3 +176,21 @@ fn a_log_without_a_plant_and_with_hostile_names_becomes_a_report() {
     let svg = fs::read_to_string(run.join("rules.svg")).unwrap();
     assert!(!svg.contains("<script") && !svg.contains("<img"));
 }
+
+#[test]
+fn the_page_says_what_predicts_and_how_far_steps_lead_out_of_the_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let problem = common::SMALL.replace("kind = \"ensemble\"\nlayers = 1", "kind = \"gp\"").replace("400", "200");
+    fs::write(directory.path().join("small.toml"), problem).unwrap();
+    let output = fpsrl(directory.path(), &["run", "small.toml", "--out", "run"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = fs::read_to_string(directory.path().join("run/report.html")).unwrap();
+    let by = |what: &str| page.matches(&format!("<td class=\"value\">{what}</td>")).count();
+    // Of position and velocity; a reward that is always the same needs none.
+    assert_eq!((by("Gaussian process"), by("network, 1 hidden layer")), (2, 1));
+    // Two measures, each in a sentence of its own.
+    let summary: serde_json::Value =
+        serde_json::from_slice(&fs::read(directory.path().join("run/summary.json")).unwrap()).unwrap();
+    assert!(summary["promise"]["outside"].is_number());
+    assert!(page.contains("lead beyond the range of a variable in the log") && page.contains("lie farther from every"));
+}

@@ -22,14 +22,22 @@ pub(super) fn evidence(findings: &Findings) -> String {
     text.push_str(&replays(findings));
     text.push_str(&returns(findings));
     text.push_str(&learning_curve(findings));
-    let outside = findings.raw["promise"]["outside"].as_f64().unwrap_or(findings.outside);
     let _ = write!(
         text,
         "<h3>Steps outside of the log</h3><p>{} % of the steps of the rules\u{2019} rollouts lie farther from every \
          logged state and action than \
-         99 % of the log\u{2019}s own rows lie from each other. There the world model guesses.</p>",
-        share(outside)
+         99 % of the log\u{2019}s own rows lie from each other. There the world model guesses.",
+        share(findings.outside)
     );
+    // Another measure, which the promise is made with.
+    if let Some(promise) = &findings.summary.promise {
+        let _ = write!(
+            text,
+            " {} % of the steps that earn the promise lead beyond the range of a variable in the log.",
+            share(promise.outside)
+        );
+    }
+    text.push_str("</p>");
     text
 }
 
@@ -42,17 +50,17 @@ fn world_errors(findings: &Findings) -> String {
         "<h3>The world model</h3><p>Errors on rows that training never saw: mean squared error as a share of the \
          variance, so 1 is no better than the mean.</p>\
          <div class=\"scroll\"><table><thead><tr><th scope=\"col\">Quantity</th><th scope=\"col\">Error</th><th \
-         scope=\"col\">Hidden layers</th></tr></thead><tbody>",
+         scope=\"col\">Predicted by</th></tr></thead><tbody>",
     );
     for (quantity, error) in errors {
-        let depth = findings.world.depths.iter().find(|(name, _)| name == quantity).map(|(_, depth)| depth.to_string());
-        let (error, depth) = match quantity.as_str() {
+        let made_of = findings.world.made_of.iter().find(|(name, _)| name == quantity).map(|(_, what)| what.clone());
+        let (error, made_of) = match quantity.as_str() {
             "absorbing" => (format!("{} % misjudged", share(*error)), "regions".to_owned()),
-            _ => (minus(&format!("{error:.1e}")), depth.unwrap_or_default()),
+            _ => (minus(&format!("{error:.1e}")), made_of.unwrap_or_default()),
         };
         let _ = write!(
             text,
-            "<tr><th scope=\"row\">{}</th><td class=\"value\">{error}</td><td class=\"value\">{depth}</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td class=\"value\">{error}</td><td class=\"value\">{made_of}</td></tr>",
             name(quantity)
         );
     }

@@ -225,8 +225,13 @@ fn in_short(findings: &Findings) -> String {
     } else {
         format!("Weak from starts with {}: see <a href=\"#weak\">weak starts</a>.", weak_words(findings).join("; "))
     });
-    let outside = findings.raw["promise"]["outside"].as_f64().unwrap_or(findings.outside);
-    items.push(format!("{} % of the steps that earn the promise lie outside of the log.", share(outside)));
+    items.push(match &findings.summary.promise {
+        Some(promise) => format!(
+            "{} % of the steps that earn the promise lead beyond the range of a variable in the log.",
+            share(promise.outside)
+        ),
+        None => format!("{} % of the rules\u{2019} steps lie outside of the log.", share(findings.outside)),
+    });
     let list: String = items.iter().map(|item| format!("<li>{item}</li>")).collect();
     format!("<ul class=\"short\">{list}</ul>")
 }

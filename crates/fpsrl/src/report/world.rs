@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::problem::Problem;
 use crate::run::{RunDirectory, RunWorlds};
+use crate::world::approximator::Approximator;
 use crate::world::model::{VariableModel, WorldModel};
 use crate::world::{Actuator, World};
 
@@ -16,8 +17,8 @@ pub(super) struct RunWorld {
     pub(super) unlimited: Box<dyn World>,
     /// The networks, if the world is one set of them that a browser can compute too.
     pub(super) networks: Option<PageWorld>,
-    /// Hidden layers of each network, by name.
-    pub(super) depths: Vec<(String, usize)>,
+    /// What predicts each quantity, in words, by name.
+    pub(super) made_of: Vec<(String, String)>,
     /// Where it comes from.
     pub(super) worlds: RunWorlds,
 }
@@ -26,15 +27,25 @@ pub(super) struct RunWorld {
 pub(super) fn world_of(run: &RunDirectory, problem: &Problem) -> Result<RunWorld> {
     let worlds = run.run_worlds(problem)?;
     let (world, unlimited) = (worlds.first(problem)?, worlds.unlimited(problem)?);
-    let (networks, depths) = match &worlds {
+    let (networks, made_of) = match &worlds {
         RunWorlds::Learned(learned) => {
             let model = &learned.0.world;
             let parts = model.variables.iter().chain([&model.reward]);
-            (page_world(model), parts.map(|part| (part.name.clone(), part.layers)).collect())
+            (page_world(model), parts.map(|part| (part.name.clone(), made_of(part))).collect())
         }
         RunWorlds::Process(_) => (None, Vec::new()),
     };
-    Ok(RunWorld { world, unlimited, networks, depths, worlds })
+    Ok(RunWorld { world, unlimited, networks, made_of, worlds })
+}
+
+/// What predicts a quantity.
+fn made_of(part: &VariableModel) -> String {
+    match (&part.instead, part.layers) {
+        (Some(Approximator::GaussianProcess(_)), _) => "Gaussian process".into(),
+        (Some(Approximator::Forest(_)), _) => "forest".into(),
+        (None, 1) => "network, 1 hidden layer".into(),
+        (None, layers) => format!("network, {layers} hidden layers"),
+    }
 }
 
 /// A set of networks as `web/world.js` reads it.
