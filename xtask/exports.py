@@ -158,6 +158,8 @@ def circles():
         assert result.returncode == 0, result.stderr
         if reaches_around:
             hang(run / "transitions.csv")
+            # It is another log now, and the figures of the old one would be refused beside it.
+            (run / "summary.json").unlink()
         (run / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
         yield run, f"circle-{name}", policy, reaches_around, response
 

@@ -7,8 +7,8 @@
 //! "positions": [[...], ...]}` scores positions of the unit box. `{"task": "end"}` gives the curve of the search.
 //! `{"task": "judge", "positions": ...}` gives returns from start states that nobody searches on; its steps do not count.
 //!
-//! Everybody searches the same space, with widths and α on logarithmic scales, and the world, its start states and the
-//! states that curves are drawn from stay the same: a seed is that of the optimiser alone.
+//! Everybody searches the same space, that of the race: centres as slopes, widths and α on logarithmic scales. The world, its
+//! start states and the states that curves are drawn from stay the same: a seed is that of the optimiser alone.
 
 use fpsrl::optimiser::{CmaEs, RingSwarm, Scope, Shade};
 use fpsrl::policy::{FuzzyKernel, RuleSpace};
@@ -114,7 +114,7 @@ impl Case {
     fn open(directory: &str) -> Result<Self> {
         let run = RunDirectory::open(Path::new(directory))?;
         let problem = run.problem()?;
-        let space = RuleSpace::new(&problem, &run.transitions(&problem)?).on_a_log_scale();
+        let space = RuleSpace::new(&problem, &run.transitions(&problem)?).on_slopes();
         let worlds = run.worlds(&problem)?.0.on_lanes(problem.search.caution)?;
         let options = SearchOptions::of(&problem, true);
         Ok(Self { problem, space, worlds, options })
