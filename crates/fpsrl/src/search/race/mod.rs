@@ -252,10 +252,10 @@ impl Race {
     }
 
     fn cma_settings(&self, phase: Phase) -> CmaSettings {
-        let (first_step, each) = match phase {
-            Phase::Sprint => (SPRINT_STEP, SPRINT),
-            Phase::Climb => (CLIMB_STEP, CLIMB),
-            _ => (FINISH_STEP, FINISH),
+        let (first_step, evaluations) = match phase {
+            Phase::Sprint => (SPRINT_STEP, self.plan.evaluations(SPRINT)),
+            Phase::Climb => (CLIMB_STEP, self.plan.evaluations_down(CLIMB)),
+            _ => (FINISH_STEP, self.plan.evaluations_down(FINISH)),
         };
         let n = self.plan.dimensions;
         CmaSettings {
@@ -263,7 +263,7 @@ impl Race {
             first_step,
             tolerance: NO_GAIN * self.way(),
             restarts: false,
-            evaluations: self.plan.evaluations(each),
+            evaluations,
         }
     }
 

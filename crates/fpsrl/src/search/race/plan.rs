@@ -62,6 +62,9 @@ pub(super) const AGREEING: usize = 3;
 pub(super) const GAP: f64 = 0.005;
 pub(super) const MOST_DOUBLINGS: u32 = 2;
 
+/// The share of a budget that is for tries and their first ways down; a race without a budget spends about as much on them.
+const SHARE_OF_TRIES: f64 = 0.55;
+
 /// A polish ends when it gains less than this share of the way over the generations that a covariance takes.
 pub(super) const NO_GAIN: f64 = 5e-5;
 
@@ -81,11 +84,14 @@ pub(super) struct Plan {
     pub(super) seed: u64,
     /// The share of the usual evaluations that each phase makes: below 1 where a budget is too small for a single try.
     pub(super) pace: f64,
+    /// The share of the usual evaluations of the second and the last way down: below 1 where they would leave too little of a
+    /// budget to the tries.
+    pub(super) stamina: f64,
 }
 
 impl Plan {
     pub(super) fn new(problem: &Problem, space: &RuleSpace, members: usize) -> Self {
-        let mut plan = Self {
+        let plan = Self {
             tries: match problem.search.effort {
                 Effort::Quick => 2 * WAVE,
                 Effort::Normal => 16 * WAVE,
@@ -99,16 +105,25 @@ impl Plan {
             dimensions: space.low().len(),
             seed: problem.seed,
             pace: 1.0,
+            stamina: 1.0,
         };
         // A time has been translated by whoever knows the machine.
         if let Some(budget) = problem.search.budget.and_then(|budget| budget.steps()) {
-            // As many tries as the budget has room for, besides one way to the end.
-            let fits = |tries: &usize| plan.with_tries(*tries).steps() <= budget;
-            let tries = (1..=MOST_TRIES).take_while(fits).last().unwrap_or(1);
-            plan.pace = (budget as f64 / plan.with_tries(1).steps() as f64).min(1.0);
-            plan.tries = tries;
+            return plan.within(budget);
         }
         plan.with_tries(plan.tries)
+    }
+
+    /// As many tries as a part of a budget has room for; the ways down have the rest.
+    fn within(self, budget: u64) -> Self {
+        let for_tries = (SHARE_OF_TRIES * budget as f64) as u64;
+        let fits = |tries: &usize| self.with_tries(*tries).steps_of_tries() <= for_tries;
+        let tries = (1..=MOST_TRIES).take_while(fits).last().unwrap_or(1);
+        let mut plan = self.with_tries(tries);
+        plan.pace = (for_tries as f64 / plan.steps_of_tries() as f64).min(1.0);
+        let rest = budget.saturating_sub(plan.steps_of_tries() + plan.steps_of_meetings()) as f64;
+        plan.stamina = (rest / plan.steps_down() as f64).min(1.0);
+        plan
     }
 
     fn with_tries(&self, tries: usize) -> Self {
@@ -120,6 +135,11 @@ impl Plan {
         ((each * self.dimensions) as f64 * self.pace).ceil() as usize
     }
 
+    /// Evaluations of the second or the last way down that usually makes so many for each parameter.
+    pub(super) fn evaluations_down(&self, each: usize) -> usize {
+        (((each * self.dimensions) as f64 * self.pace * self.stamina) as usize).max(1)
+    }
+
     /// Start states of a meeting that usually has so many.
     pub(super) fn meeting(&self, starts: usize) -> usize {
         ((starts as f64 * self.pace).ceil() as usize).max(FEWEST_TO_MEET.min(starts))
@@ -127,24 +147,39 @@ impl Plan {
 
     /// Steps that the whole race takes at most, if nothing is pruned and start states are not doubled.
     pub(super) fn steps(&self) -> u64 {
-        let evaluation = |starts: usize, steps: usize| (starts * steps) as u64;
-        let part = |tries: usize, each: usize, starts: usize, steps: usize| {
-            (tries * self.evaluations(each)) as u64 * evaluation(starts, steps)
-        };
-        let (mut sum, mut met) = (0, 0);
-        for first in (0..self.tries).step_by(WAVE) {
+        self.steps_of_tries() + self.steps_down() + self.steps_of_meetings()
+    }
+
+    /// Hasty tries and others of each wave, with the steps of their rollouts.
+    fn waves(&self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.tries).step_by(WAVE).flat_map(|first| {
             let wave = first..self.tries.min(first + WAVE);
             let hasty = wave.clone().filter(|&explorer| is_hasty(explorer)).count();
-            for (tries, steps) in [(hasty, self.hasty_steps()), (wave.len() - hasty, self.horizon)] {
-                sum += part(tries, EXPLORATION, EXPLORED, steps) + part(sprinters(tries), SPRINT, SPRINTED, steps);
-                met += sprinters(tries);
-            }
-        }
-        sum + part(self.climbers, CLIMB, CLIMBED * self.members, self.horizon)
-            + part(self.finishers, FINISH, self.starts, self.horizon)
-            // Those who meet bring what they found last and what was best before.
-            + (met + 2 * self.climbers) as u64 * evaluation(self.meeting(MEETING), self.horizon)
-            + 2 * met as u64 * evaluation(self.meeting(LAST_MEETING), self.horizon)
+            [(hasty, self.hasty_steps()), (wave.len() - hasty, self.horizon)]
+        })
+    }
+
+    /// Steps of explorations and first ways down.
+    fn steps_of_tries(&self) -> u64 {
+        let part = |tries: usize, each: usize, starts: usize| (tries * self.evaluations(each) * starts) as u64;
+        let both = |(tries, steps): (usize, usize)| {
+            steps as u64 * (part(tries, EXPLORATION, EXPLORED) + part(sprinters(tries), SPRINT, SPRINTED))
+        };
+        self.waves().map(both).sum()
+    }
+
+    /// Steps of the second and the last way down.
+    fn steps_down(&self) -> u64 {
+        let part = |tries: usize, each: usize, starts: usize| (tries * self.evaluations_down(each) * starts) as u64;
+        let both = part(self.climbers, CLIMB, CLIMBED * self.members) + part(self.finishers, FINISH, self.starts);
+        both * self.horizon as u64
+    }
+
+    /// Steps where tries meet: they bring what they found last and what was best before.
+    fn steps_of_meetings(&self) -> u64 {
+        let met: usize = self.waves().map(|(tries, _)| sprinters(tries)).sum();
+        let scored = (met + 2 * self.climbers) * self.meeting(MEETING) + 2 * met * self.meeting(LAST_MEETING);
+        (scored * self.horizon) as u64
     }
 
     /// Steps of the rollouts of hasty tries.
@@ -204,4 +239,30 @@ pub fn steps_a_second(problem: &Problem, space: &RuleSpace, worlds: Vec<&dyn Wor
         steps += threads.score(&trials).iter().map(|score| score.model_steps).sum::<u64>();
     }
     SAVED_BY_PRUNING * steps as f64 / began.elapsed().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Transitions;
+    use crate::problem::Budget;
+
+    #[test]
+    fn a_budget_is_kept_and_a_small_one_still_has_several_tries() {
+        let mut problem = Problem::benchmark("cart-pole-swing-up").unwrap();
+        let space = RuleSpace::new(&problem, &Transitions::new(4, 1)).on_slopes();
+        let whole = Plan::new(&problem, &space, 5);
+        let share = whole.steps_of_tries() as f64 / whole.steps() as f64;
+        assert!((share - SHARE_OF_TRIES).abs() < 0.05, "{share}");
+        let mut fewer = usize::MAX;
+        for budget in [20_000, 6_000, 600, 150] {
+            problem.search.budget = Some(Budget::Steps(budget * 1_000_000));
+            let plan = Plan::new(&problem, &space, 5);
+            assert!(plan.steps() <= budget * 1_000_000 && plan.steps() > budget * 700_000, "{budget}: {plan:?}");
+            assert!(plan.tries < fewer, "{budget}: {plan:?}");
+            fewer = plan.tries;
+        }
+        problem.search.budget = Some(Budget::Steps(600_000_000));
+        assert!(Plan::new(&problem, &space, 5).tries >= 4);
+    }
 }
