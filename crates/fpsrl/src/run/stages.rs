@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{Checkpoint, CheckpointWriter};
 use super::directory::{
-    self, CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, REPORT, RunDirectory, SEARCH, SIMPLE, SUMMARY,
-    TRANSITIONS, WORLD,
+    self, CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, RunDirectory, SEARCH, SUMMARY, TRANSITIONS, WORLD,
 };
 use super::growth::GrowthFile;
 use super::origins;
@@ -363,10 +362,10 @@ impl RunDirectory {
             let text = problem.to_toml();
             prepared.insert(0, files::prepare(&self.file(PROBLEM), |file| file.write_all(text.as_bytes()))?);
         }
-        for old in [REPORT, SIMPLE, SUMMARY, SEARCH, POLICY] {
+        self.remove_results_of_policy()?;
+        for old in [SUMMARY, POLICY] {
             directory::remove(&self.file(old))?;
         }
-        directory::remove_front(self)?;
         if let Some(front) = &found.front {
             self.write_front(problem, &worlds, front, policy, options)?;
         }
@@ -435,7 +434,7 @@ impl RunDirectory {
     fn summary_for(&self, problem: &Problem, worlds: &RunWorlds, rows: usize) -> Result<Summary> {
         let mut summary = Summary::new(problem, rows, self.data_sha256()?);
         if let Some(earlier) = self.earlier_summary()? {
-            for stage in ["generate", "import", "fit"] {
+            for stage in Summary::UP_TO_WORLD {
                 if let Some(seconds) = earlier.seconds.get(stage) {
                     summary.seconds.set(stage, seconds);
                 }

@@ -89,6 +89,9 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The stages before any policy.
+    pub(super) const UP_TO_WORLD: [&str; 3] = ["generate", "import", "fit"];
+
     /// The summary of a run of which only the log is known.
     pub fn new(problem: &Problem, samples: usize, data_sha256: String) -> Self {
         Self {
@@ -142,7 +145,7 @@ impl Summary {
         self.promise_kept = None;
         self.model_steps = None;
         self.policy_sha256 = None;
-        self.seconds.0.retain(|(stage, _)| ["generate", "import", "fit"].contains(&stage.as_str()));
+        self.seconds.0.retain(|(stage, _)| Self::UP_TO_WORLD.contains(&stage.as_str()));
     }
 }
 
@@ -184,7 +187,7 @@ impl Ceiling {
     const LEAST_ROLLOUTS: [u64; 2] = [2_000, 300];
 
     /// Rollouts of a ceiling at most: good plans from fifty start states, whose mean hardly moves any more.
-    const MOST_ROLLOUTS: u64 = 50 * 8_000;
+    const MOST_ROLLOUTS: u64 = 50 * super::yardsticks::ROLLOUTS;
 
     /// Model steps for the ceiling of a problem whose search took so many, if that is known.
     ///

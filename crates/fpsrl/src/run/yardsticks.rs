@@ -18,7 +18,7 @@ use crate::rollout::StartStates;
 use crate::search::{self, SearchOptions};
 
 /// Rollouts that plans from a start state need to be good: as many start states are taken as the budget has of them.
-const ROLLOUTS: u64 = 8_000;
+pub(super) const ROLLOUTS: u64 = 8_000;
 
 /// Start states that a ceiling is found from, at least and at most.
 const CEILING_STARTS: [u64; 2] = [10, 100];
