@@ -28,7 +28,8 @@ pub fn arithmetic(root: &Path) -> Outcome {
     if let Outcome::Failed(why) = cargo(root, &[example.as_slice(), &[&*reference.to_string_lossy()]].concat()) {
         return Outcome::Failed(why);
     }
-    let tests = ["page.test.js", "reference.test.js"].map(|name| root.join("web/tests").join(name));
+    let tests =
+        ["page.test.js", "reference.test.js"].map(|name| root.join("crates/fpsrl-explain/web/tests").join(name));
     run(Command::new(NODE.command).arg("--test").args(tests).env("FPSRL_REFERENCE", reference))
 }
 

@@ -14,7 +14,7 @@ use fpsrl::optimiser::{CmaEs, RingSwarm, Scope, Shade};
 use fpsrl::policy::{FuzzyKernel, RuleSpace};
 use fpsrl::problem::{Budget, Problem, WrittenProblem};
 use fpsrl::progress::Silent;
-use fpsrl::rollout::{FitnessFunction, Outlook, StartStates, Workspace};
+use fpsrl::rollout::{FitnessFunction, Outlook, Workspace};
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::search::methods::Method;
 use fpsrl::search::race::Race;
@@ -114,9 +114,9 @@ impl Case {
     fn open(directory: &str) -> Result<Self> {
         let run = RunDirectory::open(Path::new(directory))?;
         let problem = run.problem()?;
-        let space = RuleSpace::new(&problem, &run.transitions(&problem)?).on_slopes();
+        let space = RuleSpace::new(&problem.system, &problem.policy, &run.transitions(&problem)?).on_slopes();
         let worlds = run.worlds(&problem)?.0.on_lanes(problem.search.caution)?;
-        let options = SearchOptions::of(&problem, true);
+        let options = SearchOptions::of(&problem.search, true);
         Ok(Self { problem, space, worlds, options })
     }
 
@@ -125,7 +125,7 @@ impl Case {
     }
 
     fn threads(&self) -> Threads<'_> {
-        Threads::new(&self.problem, &self.space, self.worlds(), self.options)
+        Threads::new(&self.problem.system, &self.problem.search, &self.space, self.worlds(), self.options)
     }
 
     /// A position of the unit box in the space of rules.
@@ -144,8 +144,8 @@ impl Case {
     /// The mean return of each position from start states that no search sees, dealt out to the members. What the spread
     /// of the members takes off the fitness is left out: the figure is to say what a policy earns.
     fn judge(&self, positions: &[Vec<f64>]) -> Vec<f64> {
-        let starts = StartStates::for_evaluation(&self.problem);
-        let (horizon, discount) = (self.problem.horizon, self.problem.discount());
+        let starts = self.problem.evaluation_starts();
+        let (horizon, discount) = (self.problem.system.horizon(), self.problem.system.discount());
         let mean = Outlook::MeanLessSpread(0.0);
         let function =
             FitnessFunction::of_several(self.worlds(), mean, &starts, horizon, discount, self.options.numerics);
@@ -182,7 +182,7 @@ impl Case {
 
     /// Lets one of our optimisers search.
     fn search<M: Method>(&self, settings: &Problem, budget: u64) -> Record {
-        let method = M::begin(settings, &self.space, self.worlds.len());
+        let method = M::begin(&settings.system, &settings.search, &self.space, self.worlds.len());
         let watch = Watch::new(self.threads(), budget);
         // Its own patience and number of rounds do not count: everybody has the same steps.
         let mut search = Search::new(&self.space, method, &watch, Limits::default());
@@ -201,11 +201,11 @@ fn run(directory: &str, optimiser: &str, seed: &str, steps: &str) -> Result<()> 
     let case = Case::open(directory)?;
     let budget: u64 = steps.parse()?;
     let mut settings = case.problem.clone();
-    settings.seed = seed.parse()?;
+    settings.system = settings.system.reseeded(seed.parse()?);
     settings.search.budget = Some(Budget::Steps(budget));
     let particles = settings.search.particles;
     // What a population that shrinks over a plan can know beforehand is its evaluations in full. Others go on.
-    let planned = budget as usize / (settings.search.start_states * settings.horizon);
+    let planned = budget as usize / (settings.search.start_states * settings.system.horizon());
     let evaluations = if optimiser == "shade" { planned } else { budget as usize };
     settings.search.iterations = (evaluations / particles).saturating_sub(1);
     let record = match optimiser {
@@ -289,7 +289,7 @@ fn begun(case: &Case) -> Begun {
     Begun {
         parameters: case.space.low().len(),
         start_states: search.start_states,
-        horizon: case.problem.horizon,
+        horizon: case.problem.system.horizon(),
         members: case.worlds.len(),
         particles: search.particles,
         ring: search.ring,

@@ -367,7 +367,7 @@ impl Pace {
     /// The options of a problem's search.
     pub fn options(&self, problem: &Problem) -> SearchOptions {
         let checkpoint_every = Duration::from_secs_f64(self.checkpoint_every);
-        SearchOptions { checkpoint_every, ..SearchOptions::of(problem, !self.no_prune) }
+        SearchOptions { checkpoint_every, ..SearchOptions::of(&problem.search, !self.no_prune) }
     }
 }
 
@@ -393,7 +393,7 @@ impl ReproduceArguments {
 impl NfqArguments {
     /// The settings for a problem.
     pub fn settings(&self, problem: &Problem) -> NfqSettings {
-        let default = NfqSettings::of(problem);
+        let default = NfqSettings::of(&problem.system, problem.policy.mirrored);
         NfqSettings {
             iterations: self.iterations.unwrap_or(default.iterations),
             epochs: self.epochs.unwrap_or(default.epochs),
@@ -445,7 +445,7 @@ impl Swarm {
 impl New {
     /// Changes a problem's settings.
     pub fn apply(&self, written: &mut WrittenProblem) {
-        written.seed = self.seed.or(written.seed);
+        written.system.seed = self.seed.or(written.system.seed);
         written.data.samples = self.samples.or(written.data.samples);
         written.world.kind = self.world.clone().or(written.world.kind.take());
         self.swarm.apply(written);

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use fpsrl::problem::{OptimiserKind, WrittenProblem};
-use fpsrl::report::{REPORT, ReportOptions};
 use fpsrl::reproduce::Reproduction;
 use fpsrl::run::{self, RunDirectory};
+use fpsrl::run::{REPORT, ReportOptions};
 use fpsrl::search::SearchOptions;
 
 use crate::Failure;
@@ -41,7 +41,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             run.search_for(&problem, pace.options(&problem), bars).map(drop)
         }),
         Verb::Evaluate(EvaluateArguments { existing, ceiling }) => on_existing(existing, |run, bars| {
-            let options = SearchOptions::of(&run.problem()?, true);
+            let options = SearchOptions::of(&run.problem()?.search, true);
             run.evaluate(options, bars)?;
             if *ceiling { run.ceiling(options, bars).map(drop) } else { Ok(()) }
         }),
@@ -146,7 +146,7 @@ fn generate(new: &New, bars: &Bars) -> Result<RunDirectory, Failure> {
     let mut written = WrittenProblem::find(new.problem.as_deref().unwrap_or_default())?;
     new.apply(&mut written);
     let problem = written.check()?;
-    let default = || PathBuf::from("runs").join(format!("{}-seed{}", problem.name, problem.seed));
+    let default = || PathBuf::from("runs").join(format!("{}-seed{}", problem.system.name(), problem.system.seed()));
     let out = new.out.clone().unwrap_or_else(default);
     Ok(run::generate(&problem, &out, new.force, bars)?)
 }

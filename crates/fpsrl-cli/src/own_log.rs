@@ -5,11 +5,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fpsrl::data::log::{Guess, ImportReport, TextOptions, init};
+use fpsrl::data::log::{Guess, ImportReport, TextOptions};
 use fpsrl::data::symmetry::Symmetry;
-use fpsrl::explain::count;
+use fpsrl::draft::init;
 use fpsrl::problem::{Problem, Row, WrittenProblem};
-use fpsrl::run::DataReport;
+use fpsrl::run::{DataReport, RunDirectory};
+use fpsrl::text::count;
 
 use crate::Failure;
 use crate::progress::Bars;
@@ -135,11 +136,23 @@ pub fn draft(arguments: &InitArguments) -> Result<(), Failure> {
 /// Shows the state of a problem's data.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let bars = Bars::new(arguments.quiet);
-    let path = match arguments.problem.is_dir() {
-        true => arguments.problem.join("problem.toml"),
-        false => arguments.problem.clone(),
+    // A run is looked at as it is: the log that it was imported from may have changed since.
+    let (report, problem) = match arguments.problem.is_dir() {
+        true => DataReport::of_run(&RunDirectory::open(&arguments.problem)?)?,
+        false => of_problem(&arguments.problem, &bars)?,
     };
-    let problem = WrittenProblem::read(&path)?.check()?;
+    let mut stdout = io::stdout().lock();
+    if arguments.json {
+        stdout.write_all(fpsrl::files::to_json(&report)?.as_bytes())?;
+    } else if !arguments.quiet {
+        stdout.write_all(tables(&problem, &report).as_bytes())?;
+    }
+    Ok(stdout.flush()?)
+}
+
+/// The state of the log that a problem file names.
+fn of_problem(path: &Path, bars: &Bars) -> Result<(DataReport, Problem), Failure> {
+    let problem = WrittenProblem::read(path)?.check()?;
     if problem.data.log.is_none() {
         return Err(fpsrl::Error::Setting {
             key: "data.file".into(),
@@ -149,14 +162,8 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         }
         .into());
     }
-    let (report, problem, _) = DataReport::of(&problem, &bars)?;
-    let mut stdout = io::stdout().lock();
-    if arguments.json {
-        stdout.write_all(fpsrl::files::to_json(&report)?.as_bytes())?;
-    } else if !arguments.quiet {
-        stdout.write_all(tables(&problem, &report).as_bytes())?;
-    }
-    Ok(stdout.flush()?)
+    let (report, problem, _) = DataReport::of(&problem, bars)?;
+    Ok((report, problem))
 }
 
 /// A number for people, in so much room.
@@ -177,7 +184,7 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
     let _ = writeln!(
         text,
         "{}: {} rows in {files}, {} transitions in {} episodes",
-        problem.name,
+        problem.system.name(),
         count(import.rows),
         count(
             import

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use fpsrl::explain::{self, count};
+use fpsrl::explain;
 use fpsrl::run::{NfqResult, RunDirectory, Summary};
 use fpsrl::search::Promise;
+use fpsrl::text::count;
 use fpsrl::world::quality::OpenLoop;
 
 /// A run's figures and rules, as far as they are known.

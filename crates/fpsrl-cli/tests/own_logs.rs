@@ -82,6 +82,16 @@ fn a_good_log_goes_through_every_stage() {
         let output = fpsrl(directory.path(), &[stage, "run", "--quiet"]);
         assert!(output.status.success(), "{stage}: {}", stderr(&output));
     }
+    // A run is checked by its own log, whatever has become of the file that it was imported from.
+    fs::write(directory.path().join("log.csv"), "t,level,valve,reward\n").unwrap();
+    let text = stdout(&fpsrl(directory.path(), &["check", "run"]));
+    assert!(text.contains("299 transitions in 1 episodes") && text.contains("the next row"), "{text}");
+    let path = directory.path().join("run/transitions.csv");
+    let log = fs::read_to_string(&path).unwrap();
+    fs::write(&path, log.trim_end().rsplit_once('\n').unwrap().0).unwrap();
+    let said = refused(directory.path(), &["check", "run"]);
+    assert!(said.contains("not the log that the run was made from"), "{said}");
+    fs::write(&path, log).unwrap();
     let starts = fs::read_to_string(directory.path().join("run/starts.csv")).unwrap();
     assert_eq!(starts.lines().next(), Some("level"));
     assert_eq!(starts.lines().count(), 300);

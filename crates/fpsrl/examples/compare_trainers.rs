@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for trainer in trainers {
         for seed in 1..=seeds {
             let mut problem = Problem::benchmark(name)?;
-            problem.seed = seed;
+            problem.system = problem.system.with_seed(seed)?;
             problem.world.trainer = trainer;
             problem.world.epochs = trainer.default_epochs();
             if let Some(samples) = argument(1) {
@@ -43,9 +43,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             if let Some(restarts) = argument(5) {
                 problem.world.restarts = restarts.parse()?;
             }
-            let log = generate(&problem, &Silent)?;
+            let log = generate(&problem.system, &problem.data, &Silent)?;
             let begin = Instant::now();
-            let model = fit(&problem, &log, &Silent)?;
+            let model = fit(&problem.system, &problem.world, &log, &Silent)?;
             let seconds = begin.elapsed().as_secs_f64();
             println!("{name}, {} samples, seed {seed}, {trainer:?}: {seconds:.1} s", log.len());
             for quantity in model.variables.iter().chain([&model.reward]) {
@@ -68,14 +68,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// How often the learned reward of a true transition is off by more than half of the smallest difference between
 /// rewards, over states up to twice as far out as the start states.
 fn wrong_rewards(problem: &Problem, model: &WorldModel) -> Result<f64, Box<dyn std::error::Error>> {
-    let plant = problem.plant.ok_or("the problem has no plant")?;
-    let stream = Stream::new(problem.seed, Purpose::TestStart);
-    let tolerance = if problem.name.contains("balancing") { 0.05 } else { 0.5 };
+    let plant = problem.system.plant().ok_or("the problem has no plant")?;
+    let stream = Stream::new(problem.system.seed(), Purpose::TestStart);
+    let tolerance = if problem.system.name().contains("balancing") { 0.05 } else { 0.5 };
     let count = 20_000;
     let mut wrong = 0;
     for row in 0..count {
         let mut state: Vec<f64> = (0u32..)
-            .zip(&problem.states)
+            .zip(problem.system.states())
             .map(|(index, variable)| {
                 let [low, high] = variable.start;
                 // A variable that starts at rest moves.
@@ -84,7 +84,7 @@ fn wrong_rewards(problem: &Problem, model: &WorldModel) -> Result<f64, Box<dyn s
             })
             .collect();
         let action: Vec<f64> = (10u32..)
-            .zip(&problem.actions)
+            .zip(problem.system.actions())
             .map(|(index, action)| stream.within(action.limits[0], action.limits[1], 1, row, index))
             .collect();
         let before = state.clone();

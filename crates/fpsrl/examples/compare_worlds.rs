@@ -8,10 +8,11 @@
 
 use std::time::Instant;
 
+use fpsrl::angle::wrap_angle;
+use fpsrl::data::Transitions;
 use fpsrl::data::absorbing::rewards_from_then_on;
 use fpsrl::data::generate::generate;
 use fpsrl::data::split::Split;
-use fpsrl::data::{Transitions, wrap_angle};
 use fpsrl::problem::{Problem, WorldKind};
 use fpsrl::progress::Silent;
 use fpsrl::rollout::Lanes;
@@ -27,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |index: usize| arguments.get(index).map(String::as_str);
     let mut problem = Problem::benchmark(argument(0).unwrap_or("mountain-car"))?;
-    problem.seed = argument(2).unwrap_or("1").parse()?;
+    problem.system = problem.system.with_seed(argument(2).unwrap_or("1").parse()?)?;
     problem.world.kind = WorldKind::Mlp;
     problem.world.mirror = false;
     if let Some(samples) = argument(1) {
@@ -37,24 +38,30 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         problem.world.epochs = 1;
         problem.world.restarts = 1;
     }
-    let log = generate(&problem, &Silent)?;
+    let log = generate(&problem.system, &problem.data, &Silent)?;
     let later = rewards_from_then_on(&log);
     let moving: Vec<usize> = (0..log.len()).filter(|&row| later[row].is_none()).collect();
     let rows = log.rows(&moving);
-    let split = Split::new(rows.len(), problem.seed)?;
-    println!("{}, {} samples, {} of them move, seed {}", problem.name, log.len(), rows.len(), problem.seed);
+    let split = Split::new(rows.len(), problem.system.seed())?;
+    println!(
+        "{}, {} samples, {} of them move, seed {}",
+        problem.system.name(),
+        log.len(),
+        rows.len(),
+        problem.system.seed()
+    );
     let begin = Instant::now();
-    let networks = fit(&problem, &log, &Silent)?;
+    let networks = fit(&problem.system, &problem.world, &log, &Silent)?;
     report("networks", &networks, &rows, &split.generalisation, begin.elapsed().as_secs_f64())?;
     let exact = gaussian_process::Options::default();
     let sparse = gaussian_process::Options { exact_rows: 256, ..exact };
     type Learn<'a> = Box<dyn Fn(&[Vec<f64>], &[f64]) -> Approximator + 'a>;
     let process = |options: gaussian_process::Options| -> Learn<'_> {
-        let (rows, seed) = (&split.training, problem.seed);
+        let (rows, seed) = (&split.training, problem.system.seed());
         Box::new(move |x, y| Approximator::GaussianProcess(Box::new(GaussianProcess::fit(x, y, rows, &options, seed))))
     };
     let trees = |options: forest::Options| -> Learn<'_> {
-        let (rows, seed) = (&split.training, problem.seed);
+        let (rows, seed) = (&split.training, problem.system.seed());
         Box::new(move |x, y| Approximator::Forest(Forest::fit(x, y, rows, &options, seed)))
     };
     let mut kinds: Vec<(&str, Learn<'_>)> = Vec::new();
@@ -69,7 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, learn) in kinds {
         let begin = Instant::now();
         let mut world = networks.clone();
-        for quantity in 0..=problem.states.len() {
+        for quantity in 0..=problem.system.states().len() {
             let part = world.variables.get_mut(quantity).unwrap_or(&mut world.reward);
             let inputs: Vec<Vec<f64>> = columns(&rows)
                 .zip(&part.inputs)

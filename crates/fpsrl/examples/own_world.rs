@@ -61,8 +61,9 @@ impl World for Tank {
 
 fn search(problem: &Problem, world: &dyn World) -> fpsrl::Result<()> {
     // With bounds for centres and widths in the problem, no log is needed.
-    let space = methods::space(problem, &Transitions::new(1, 1));
-    let mut search = Search::<Race, _>::begin(problem, &space, vec![world], SearchOptions::of(problem, true));
+    let space = methods::space(&problem.system, &problem.policy, &problem.search, &Transitions::new(1, 1));
+    let options = SearchOptions::of(&problem.search, true);
+    let mut search = Search::<Race, _>::begin(&problem.system, &problem.search, &space, vec![world], options);
     search.run(&Silent, |_| Ok(()))?;
     let (policy, fitness) = search.best();
     println!("mean return {fitness:.3}");

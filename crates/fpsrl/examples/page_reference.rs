@@ -14,6 +14,7 @@ use fpsrl::problem::{Problem, WrittenProblem};
 use fpsrl::progress::Silent;
 use fpsrl::random::{Purpose, Stream};
 use fpsrl::report::page_world;
+use fpsrl::run::DataReport;
 use fpsrl::simd::{Mode, Numerics};
 use fpsrl::world::NetworkWorld;
 use fpsrl::world::fit::fit;
@@ -96,7 +97,7 @@ fn world(name: &str, samples: usize) -> Result<Value, Box<dyn Error>> {
     problem.world.epochs = 15;
     // The page computes networks; other models come with their trajectories.
     problem.world.kind = fpsrl::problem::WorldKind::Ensemble;
-    let log = generate(&problem, &Silent)?;
+    let log = generate(&problem.system, &problem.data, &Silent)?;
     reference(problem, &log)
 }
 
@@ -122,13 +123,13 @@ fn tank(action: &str) -> Result<Value, Box<dyn Error>> {
          [policy]\nlags = 1\n"
     );
     fs::write(&path, problem)?;
-    let imported = fpsrl::data::log::import(&WrittenProblem::read(&path)?.check()?, &Silent)?;
-    reference(imported.problem, &imported.transitions)
+    let (problem, imported) = DataReport::import(&WrittenProblem::read(&path)?.check()?, &Silent)?;
+    reference(problem, &imported.transitions)
 }
 
 /// What a problem's world does.
 fn reference(mut problem: Problem, log: &Transitions) -> Result<Value, Box<dyn Error>> {
-    let model = fit(&problem, log, &Silent)?;
+    let model = fit(&problem.system, &problem.world, log, &Silent)?;
     let stream = Stream::new(7, Purpose::TestStart);
     let row = |row: u32| -> (Vec<f64>, Vec<f64>) {
         let pick = stream.within(0.0, log.len() as f64, 0, row, 0) as usize;
@@ -144,21 +145,21 @@ fn reference(mut problem: Problem, log: &Transitions) -> Result<Value, Box<dyn E
             json!({ "state": state, "action": action, "next": next, "reward": reward, "later": later })
         })
         .collect();
-    let space = RuleSpace::new(&problem, log);
+    let space = RuleSpace::new(&problem.system, &problem.policy, log);
     let position: Vec<f64> = (space.low().iter().zip(space.high()).enumerate())
         .map(|(index, (low, high))| stream.within(*low, *high, 2, 0, index as u32))
         .collect();
     let policy = space.decode(&position);
     // Short enough that single precision on one side does not matter.
-    problem.horizon = 40;
+    problem.system = problem.system.with_horizon(40)?;
     let (lanes, kernel) = (NetworkWorld::new(&model)?, FuzzyKernel::new(&policy));
-    let roller = Roller::new(&problem, &lanes, &kernel, Numerics::detect(Mode::Fast));
+    let roller = Roller::new(&problem.system, &lanes, &kernel, Numerics::detect(Mode::Fast));
     let starts: Vec<Vec<f64>> = (0..ROLLOUTS)
         .map(|index| {
             let range = |(variable, state): (usize, &fpsrl::problem::StateVariable)| {
                 stream.within(state.start[0], state.start[1], 3, index, variable as u32)
             };
-            problem.states.iter().enumerate().map(range).collect()
+            problem.system.states().iter().enumerate().map(range).collect()
         })
         .collect();
     let rollouts: Vec<Value> = starts
@@ -169,8 +170,8 @@ fn reference(mut problem: Problem, log: &Transitions) -> Result<Value, Box<dyn E
     Ok(json!({
         "world": page_world(&model),
         "policy": policy,
-        "horizon": problem.horizon,
-        "discount": problem.discount(),
+        "horizon": problem.system.horizon(),
+        "discount": problem.system.discount(),
         "steps": steps,
         "rollouts": rollouts,
     }))

@@ -4,28 +4,44 @@
 //! models are learned from recorded transitions, a search moves the parameters of a few Gaussian fuzzy
 //! rules, and scores each candidate by rollouts on the world model. Nobody experiments on the real plant.
 //!
-//! The modules stand in the order of the data: [`problem`], [`plant`], [`data`], [`world`], [`policy`], [`rollout`],
-//! [`optimiser`], [`search`], and [`run`], which puts the stages together on the files of a run directory.
+//! This crate is the front: [`problem`] reads problem files, [`run`] puts the stages together on the files of a run
+//! directory. The parts lie in crates of their own, each of which knows only those before it: `fpsrl-base`, `fpsrl-engine`,
+//! `fpsrl-data`, `fpsrl-world`, `fpsrl-search`, `fpsrl-explain`, `fpsrl-exchange`. What a user needs of them is here again,
+//! under the names of their modules.
 
-pub mod baseline;
-pub mod data;
-pub mod error;
-pub mod explain;
-pub mod export;
-pub mod files;
-pub mod import;
-pub mod optimiser;
-pub mod plant;
-pub mod policy;
+pub mod deliver;
+pub mod draft;
 pub mod problem;
-pub mod progress;
-pub mod random;
-pub mod report;
 pub mod reproduce;
-pub mod rollout;
 pub mod run;
-pub mod search;
-pub mod simd;
-pub mod world;
 
-pub use error::{Error, Result};
+pub use fpsrl_base::{Error, Result, error, files, progress, random, text};
+pub use fpsrl_data::plant;
+pub use fpsrl_engine::{angle, formula, rollout, simd};
+pub use fpsrl_exchange::{import, verify};
+pub use fpsrl_explain::{explain, report};
+pub use fpsrl_search::{baseline, figures, optimiser, search};
+
+/// Transitions and the logs that they come from.
+pub mod data {
+    pub use fpsrl_data::*;
+    pub use fpsrl_engine::angle::{nearest_image, wrap_angle};
+}
+
+/// Worlds: the contract, and those that are learned.
+pub mod world {
+    pub use fpsrl_engine::world::World;
+    pub use fpsrl_world::*;
+}
+
+/// Policies: the contract, fuzzy rules, and the space that is searched.
+pub mod policy {
+    pub use fpsrl_engine::policy::*;
+    pub use fpsrl_search::RuleSpace;
+}
+
+/// Controllers for other machines: targets, guard, certificate.
+pub mod export {
+    pub use crate::deliver::*;
+    pub use fpsrl_exchange::export::*;
+}

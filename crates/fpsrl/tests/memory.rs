@@ -3,14 +3,13 @@
 
 use std::path::Path;
 
-use fpsrl::data::log;
 use fpsrl::explain::{Opening, Roller};
 use fpsrl::export::{Settings, Source};
 use fpsrl::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use fpsrl::problem::{Problem, WrittenProblem};
 use fpsrl::progress::Silent;
-use fpsrl::rollout::{Lanes, StartStates};
-use fpsrl::run::{self, RunDirectory};
+use fpsrl::rollout::Lanes;
+use fpsrl::run::{self, DataReport, RunDirectory};
 use fpsrl::search::SearchOptions;
 use fpsrl::simd::{Mode, Numerics};
 use fpsrl::world::model::WorldModel;
@@ -119,15 +118,15 @@ fn tank_run(directory: &Path, action: &str, data: &str, policy: &str) -> (RunDir
     let problem = tank_problem(directory, action, data, policy);
     let run = run::generate(&problem, &directory.join("run"), true, &Silent).unwrap();
     run.fit(&Silent).unwrap();
-    run.search(SearchOptions::of(&problem, true), &Silent).unwrap();
-    run.evaluate(SearchOptions::of(&problem, true), &Silent).unwrap();
+    run.search(SearchOptions::of(&problem.search, true), &Silent).unwrap();
+    run.evaluate(SearchOptions::of(&problem.search, true), &Silent).unwrap();
     let problem = run.problem().unwrap();
     (run, problem)
 }
 
 /// The mean distance from the wanted level on the true tank, in the second half of rollouts.
 fn distance(policy: &FuzzyPolicy, problem: &Problem, dead_time: usize) -> f64 {
-    let starts = StartStates::for_evaluation(problem);
+    let starts = problem.evaluation_starts();
     let (mut sum, mut count) = (0.0, 0.0);
     for index in 0..starts.len() {
         let mut tank = Tank::new(starts.row(index)[0], 0.5, dead_time);
@@ -183,12 +182,12 @@ fn a_history_is_chosen_as_long_as_the_dead_time_and_not_where_there_is_none() {
         let log = disturbed_tank_log(dead_time, 30, 50, shaken);
         std::fs::write(directory.path().join("log.csv"), log).unwrap();
         let problem = tank_problem(directory.path(), "", "history = \"auto\"", policy);
-        let imported = log::import(&problem, &Silent).unwrap();
+        let (chosen, imported) = DataReport::import(&problem, &Silent).unwrap();
         let history = imported.report.history.clone().unwrap();
         println!("dead time {dead_time}: {history:?}");
         assert_eq!(history.lost, 30 * history.steps);
         assert_eq!(imported.transitions.states.len(), 1 + 2 * history.steps);
-        assert_eq!(imported.problem.states.len(), 1 + 2 * history.steps);
+        assert_eq!(chosen.system.states().len(), 1 + 2 * history.steps);
         history.steps
     };
     for shaken in [0.0, 0.1] {
@@ -235,8 +234,8 @@ fn rollouts_carry_the_history_in_every_number_type() {
         [("rate = 0.15", "history = 3"), ("change = true\nchange_limits = [-0.3, 0.3]", "history = 3")]
     {
         let problem = tank_problem(directory.path(), action, data, "");
-        let imported = log::import(&problem, &Silent).unwrap();
-        let model = fpsrl::world::fit::fit(&problem, &imported.transitions, &Silent).unwrap();
+        let (problem, imported) = DataReport::import(&problem, &Silent).unwrap();
+        let model = fpsrl::world::fit::fit(&problem.system, &problem.world, &imported.transitions, &Silent).unwrap();
         assert_eq!(model.validate(), Ok(()));
         let log = &imported.transitions;
         let starts: Vec<Vec<f64>> =
@@ -283,11 +282,11 @@ fn no_rollout_and_no_export_moves_an_action_too_fast() {
     let world = NetworkWorld::new(&run.world(&problem).unwrap()).unwrap();
     let kernel = FuzzyKernel::new(&policy);
     let numerics = Numerics::detect(Mode::Fast);
-    let starts = StartStates::for_evaluation(&problem);
+    let starts = problem.evaluation_starts();
     let starts: Vec<Vec<f64>> = (0..starts.len()).map(|index| starts.row(index)).collect();
-    let last = problem.states.iter().position(|state| state.name == "valve_1").unwrap();
+    let last = problem.system.states().iter().position(|state| state.name == "valve_1").unwrap();
     for policy in [&kernel as &dyn Policy, &Restless(2), &Restless(3)] {
-        for trajectory in Roller::new(&problem, &world, policy, numerics).trajectories(&starts) {
+        for trajectory in Roller::new(&problem.system, &world, policy, numerics).trajectories(&starts) {
             for (step, action) in trajectory.actions.iter().enumerate() {
                 let before = trajectory.states[step][last];
                 assert!((action[0] - before).abs() <= 0.1 + 1e-6, "{} after {before}", action[0]);
@@ -298,7 +297,7 @@ fn no_rollout_and_no_export_moves_an_action_too_fast() {
     }
     // Openings are applied like any other action.
     let opening: Opening = vec![(3, vec![1.0])];
-    let returns = Roller::new(&problem, &world, &kernel, numerics).after_openings(&starts[0], &[opening]);
+    let returns = Roller::new(&problem.system, &world, &kernel, numerics).after_openings(&starts[0], &[opening]);
     assert!(returns[0].is_finite());
 
     // The run and its policy.json alone say the same of the rate, and the controller keeps to it.
@@ -327,10 +326,10 @@ fn a_policy_that_changes_a_set_point_sees_it_and_keeps_it_within_its_limits() {
     let names: Vec<&str> = policy.states.iter().map(|state| state.name.as_str()).collect();
     assert_eq!((names, policy.actions[0].name.as_str()), (vec!["level", "valve_1"], "valve_change"));
     let world = NetworkWorld::new(&run.world(&problem).unwrap()).unwrap();
-    let starts = StartStates::for_evaluation(&problem);
+    let starts = problem.evaluation_starts();
     let starts: Vec<Vec<f64>> = (0..starts.len()).map(|index| starts.row(index)).collect();
     let kernel = FuzzyKernel::new(&policy);
-    let roller = Roller::new(&problem, &world, &kernel, Numerics::detect(Mode::Fast));
+    let roller = Roller::new(&problem.system, &world, &kernel, Numerics::detect(Mode::Fast));
     for trajectory in roller.trajectories(&starts) {
         for (action, states) in trajectory.actions.iter().zip(trajectory.states.windows(2)) {
             assert!(action[0].abs() <= 0.2 + 1e-6);
@@ -373,7 +372,8 @@ fn whole_transitions_get_a_history_where_they_follow_each_other() {
                    file = 'log.csv'\nnext = 'next_'\nreward = 'reward'\nhistory = 2\n";
     let path = directory.path().join("problem.toml");
     std::fs::write(&path, problem).unwrap();
-    let imported = log::import(&WrittenProblem::read(&path).unwrap().check().unwrap(), &Silent).unwrap();
+    let problem = WrittenProblem::read(&path).unwrap().check().unwrap();
+    let (_, imported) = DataReport::import(&problem, &Silent).unwrap();
     assert_eq!((imported.transitions.len(), imported.report.history.unwrap().lost), (6 * 48, 12));
     let log = imported.transitions;
     assert_eq!(log.states[2][7], log.states[0][5]);

@@ -4,8 +4,12 @@ use std::path::{Path, PathBuf};
 
 use fpsrl::data::log::{self, Guess, Imported, TextOptions};
 use fpsrl::data::{Transitions, csv, generate};
-use fpsrl::problem::{Problem, Row, WrittenProblem};
+use fpsrl::draft;
+use fpsrl::problem::{
+    OneOrMany, Problem, Row, WrittenAction, WrittenData, WrittenProblem, WrittenState, WrittenSystem,
+};
 use fpsrl::progress::Silent;
+use fpsrl::run::DataReport;
 use proptest::prelude::*;
 
 /// A directory with a log and a problem file of one state and one action.
@@ -39,7 +43,8 @@ impl Logs {
     fn import(&self, data: &str) -> fpsrl::Result<Imported> {
         let text = format!("{PROBLEM}\n[data]\n{data}");
         std::fs::write(self.path("problem.toml"), text).unwrap();
-        log::import(&WrittenProblem::read(&self.path("problem.toml"))?.check()?, &Silent)
+        let problem = WrittenProblem::read(&self.path("problem.toml"))?.check()?;
+        Ok(DataReport::import(&problem, &Silent)?.1)
     }
 }
 
@@ -157,7 +162,7 @@ fn several_files_with_other_names_make_one_log() {
     let text = format!("{problem}\n[data]\nfile = [\"a.csv\", \"b.csv\"]\ntime = \"time\"\nreward = \"reward\"\n");
     std::fs::write(logs.path("problem.toml"), text).unwrap();
     let problem = WrittenProblem::read(&logs.path("problem.toml")).unwrap().check().unwrap();
-    let imported = log::import(&problem, &Silent).unwrap();
+    let (_, imported) = DataReport::import(&problem, &Silent).unwrap();
     assert_eq!((imported.transitions.len(), imported.report.episodes), (298, 2));
     assert_eq!(imported.transitions.states[0][..149], imported.transitions.states[0][149..]);
 }
@@ -224,15 +229,15 @@ fn a_formula_gives_the_reward_that_a_log_lacks() {
 fn init_drafts_a_file_that_runs_as_it_is() {
     let logs = Logs::new(&[("log.csv", &text(300).replace("level", "level[m]").replace(',', ";").replace('.', ","))]);
     let draft =
-        log::init(&[logs.path("log.csv")], logs.directory.path(), &TextOptions::default(), Guess::default(), &Silent)
+        draft::init(&[logs.path("log.csv")], logs.directory.path(), &TextOptions::default(), Guess::default(), &Silent)
             .unwrap();
     std::fs::write(logs.path("problem.toml"), &draft.text).unwrap();
     let problem = WrittenProblem::read(&logs.path("problem.toml")).unwrap().check().unwrap();
-    assert_eq!((problem.states[0].name.as_str(), problem.states[0].unit.as_str()), ("level", "m"));
-    assert_eq!(problem.actions[0].limits, [-1.0, 1.0]);
+    assert_eq!((problem.system.states()[0].name.as_str(), problem.system.states()[0].unit.as_str()), ("level", "m"));
+    assert_eq!(problem.system.actions()[0].limits, [-1.0, 1.0]);
     assert!(draft.text.contains("a row every 0.5"), "{}", draft.text);
     assert!(draft.text.contains("an action leads to the next row"), "{}", draft.text);
-    assert_eq!(log::import(&problem, &Silent).unwrap().transitions.len(), 299);
+    assert_eq!(DataReport::import(&problem, &Silent).unwrap().1.transitions.len(), 299);
 }
 
 #[test]
@@ -251,19 +256,39 @@ fn packed_logs_read_like_plain_ones() {
 
 /// Writes a log as fpsrl does, and imports it again as a log of the user's own.
 fn there_and_back(problem: &Problem, transitions: &Transitions, path: &Path) -> Transitions {
-    csv::write(path, problem, transitions).unwrap();
-    let mut own = problem.clone();
-    own.plant = None;
-    own.data.samples = 1_000_000;
-    let mut settings = fpsrl::problem::LogSettings::new(vec![path.to_owned()]);
-    settings.next = Some("next_".into());
-    settings.episode = vec!["episode".into()];
-    settings.reward = vec!["reward".into()];
-    if transitions.terminated.is_some() {
-        settings.terminal = vec!["terminated".into()];
-    }
-    own.data.log = Some(settings);
-    log::import(&own, &Silent).unwrap().transitions
+    csv::write(path, &problem.system, transitions).unwrap();
+    let column = |name: &str| Some(OneOrMany::One(name.to_owned()));
+    let states = problem.system.states().iter().map(|state| WrittenState {
+        name: state.name.clone(),
+        angle: Some(state.angle),
+        start: Some(state.start),
+        ..WrittenState::default()
+    });
+    let actions = problem.system.actions().iter().map(|action| WrittenAction {
+        name: action.name.clone(),
+        limits: Some(action.limits),
+        ..WrittenAction::default()
+    });
+    let own = WrittenProblem {
+        system: WrittenSystem {
+            name: Some(problem.system.name().to_owned()),
+            horizon: Some(problem.system.horizon()),
+            states: states.collect(),
+            actions: actions.collect(),
+            ..WrittenSystem::default()
+        },
+        data: WrittenData {
+            samples: Some(1_000_000),
+            file: Some(OneOrMany::One(path.to_str().unwrap().to_owned())),
+            next: Some("next_".into()),
+            episode: column("episode"),
+            reward: column("reward"),
+            terminal: transitions.terminated.as_ref().and_then(|_| column("terminated")),
+            ..WrittenData::default()
+        },
+        ..WrittenProblem::default()
+    };
+    DataReport::import(&own.check().unwrap(), &Silent).unwrap().1.transitions
 }
 
 #[test]
@@ -272,7 +297,7 @@ fn what_our_writer_writes_is_imported_to_the_same_transitions() {
     for name in ["mountain-car", "cart-pole-balancing", "cart-pole-swing-up"] {
         let mut problem = Problem::benchmark(name).unwrap();
         problem.data.samples = 2_000;
-        let transitions = generate::generate(&problem, &Silent).unwrap();
+        let transitions = generate::generate(&problem.system, &problem.data, &Silent).unwrap();
         assert_eq!(there_and_back(&problem, &transitions, &directory.path().join("log.csv")), transitions);
     }
 }
@@ -314,6 +339,6 @@ proptest! {
         let path = directory.path().join("log");
         std::fs::write(&path, [begin[magic], &bytes].concat()).unwrap();
         let _ = log::read(&path, &TextOptions::default(), &|_, _| true, &Silent);
-        let _ = log::init(&[path], directory.path(), &TextOptions::default(), Guess::default(), &Silent);
+        let _ = draft::init(&[path], directory.path(), &TextOptions::default(), Guess::default(), &Silent);
     }
 }

@@ -5,7 +5,7 @@ use fpsrl::optimiser::Scope;
 use fpsrl::policy::FuzzyKernel;
 use fpsrl::problem::{Problem, WrittenProblem};
 use fpsrl::progress::Silent;
-use fpsrl::rollout::{Columns, Lanes, StartStates};
+use fpsrl::rollout::{Columns, Lanes};
 use fpsrl::search::race::Race;
 use fpsrl::search::{
     Ending, Evaluator, Search, SearchOptions, Threads, Trial, methods, none_simpler_and_better, thin_out, world_returns,
@@ -53,8 +53,13 @@ fn miss(level: f32, _: f32) -> f32 {
 
 /// A tank with a second variable that has nothing to say.
 fn tank(rules: usize) -> Problem {
+    tank_from([0.0, 2.0], rules)
+}
+
+/// The same tank, filled otherwise at the start.
+fn tank_from(start: [f64; 2], rules: usize) -> Problem {
     let text = format!(
-        "name = 'tank'\nhorizon = 30\n[[state]]\nname = 'level'\nstart = [0.0, 2.0]\ncentre = [0.0, 2.0]\nwidth = [0.05, \
+        "name = 'tank'\nhorizon = 30\n[[state]]\nname = 'level'\nstart = {start:?}\ncentre = [0.0, 2.0]\nwidth = [0.05, \
          2.0]\n[[state]]\nname = 'noise'\nstart = [-1.0, 1.0]\ncentre = [-1.0, 1.0]\nwidth = [0.05, 2.0]\n[[action]]\nname \
          = 'valve'\nlimits = [0.0, 1.0]\n[policy]\nrules = {rules}\n[search]\nbudget = '16 Msteps'\nstart_states = 40\n"
     );
@@ -66,7 +71,8 @@ fn race<'a>(
     space: &'a fpsrl::policy::RuleSpace,
     world: &'a dyn World,
 ) -> Search<'a, Race, Threads<'a>> {
-    let mut search = Search::<Race, _>::begin(problem, space, vec![world], SearchOptions::of(problem, true));
+    let options = SearchOptions::of(&problem.search, true);
+    let mut search = Search::<Race, _>::begin(&problem.system, &problem.search, space, vec![world], options);
     assert_eq!(search.run(&Silent, |_| Ok(())).unwrap(), Ending::Finished);
     search
 }
@@ -74,15 +80,15 @@ fn race<'a>(
 #[test]
 fn a_race_returns_the_best_of_its_tries_from_start_states_that_none_was_searched_on() {
     let (problem, world) = (tank(2), leaking(miss));
-    let space = methods::space(&problem, &Transitions::new(2, 1));
+    let space = methods::space(&problem.system, &problem.policy, &problem.search, &Transitions::new(2, 1));
     let search = race(&problem, &space, &world);
     let candidates = search.candidates(100);
     assert!(candidates.len() > 1, "one try is no race");
-    let options = SearchOptions::of(&problem, true);
+    let options = SearchOptions::of(&problem.search, true);
     // Where the tries met last: far along the sequence of start states.
-    let starts = StartStates::of_search(&problem, 200_000, 400);
+    let starts = problem.system.search_starts(200_000, 400);
     let earned = |policy| {
-        let returns = world_returns(&problem, &world, &FuzzyKernel::new(policy), &starts, options.numerics);
+        let returns = world_returns(&problem.system, &world, &FuzzyKernel::new(policy), &starts, options.numerics);
         returns.iter().sum::<f64>() / returns.len() as f64
     };
     let winner = search.best().0;
@@ -104,7 +110,7 @@ fn a_fitness_that_is_no_number_constant_or_nothing_for_most_neither_stops_nor_st
     ];
     for reward in rewards {
         let (problem, world) = (tank(1), leaking(reward));
-        let space = methods::space(&problem, &Transitions::new(2, 1));
+        let space = methods::space(&problem.system, &problem.policy, &problem.search, &Transitions::new(2, 1));
         let search = race(&problem, &space, &world);
         assert_eq!(search.best().0.fault(), None);
     }
@@ -117,15 +123,14 @@ fn a_race_finds_what_pays_only_after_the_steps_that_hasty_tries_see() {
         fill: |_, valve| 0.12 * (valve - 0.4),
         pay: |level, _| if (level - 1.0).abs() < 0.1 { 0.0 } else { -1.0 },
     };
-    let mut problem = tank(2);
-    problem.states[0].start = [0.0, 0.1];
-    let space = methods::space(&problem, &Transitions::new(2, 1));
+    let problem = tank_from([0.0, 0.1], 2);
+    let space = methods::space(&problem.system, &problem.policy, &problem.search, &Transitions::new(2, 1));
     let search = race(&problem, &space, &slow);
-    let options = SearchOptions::of(&problem, true);
-    let starts = StartStates::for_evaluation(&problem).first(200);
-    let returns = world_returns(&problem, &slow, &FuzzyKernel::new(&search.best().0), &starts, options.numerics);
+    let options = SearchOptions::of(&problem.search, true);
+    let starts = problem.evaluation_starts().first(200);
+    let returns = world_returns(&problem.system, &slow, &FuzzyKernel::new(&search.best().0), &starts, options.numerics);
     // With a full valve the level pays after thirteen steps at most; what stays there pays to the end.
-    let discount = problem.discount();
+    let discount = problem.system.discount();
     let filling: f64 = (0..13).map(|step| -discount.powi(step)).sum();
     let mean = returns.iter().sum::<f64>() / returns.len() as f64;
     assert!(mean > filling - 0.5, "{mean} {filling}");
@@ -134,8 +139,9 @@ fn a_race_finds_what_pays_only_after_the_steps_that_hasty_tries_see() {
 #[test]
 fn a_position_that_is_scored_on_a_part_of_the_horizon_earns_what_it_earns_until_then() {
     let (problem, world) = (tank(2), leaking(miss));
-    let space = methods::space(&problem, &Transitions::new(2, 1));
-    let threads = Threads::new(&problem, &space, vec![&world], SearchOptions::of(&problem, true));
+    let space = methods::space(&problem.system, &problem.policy, &problem.search, &Transitions::new(2, 1));
+    let options = SearchOptions::of(&problem.search, true);
+    let threads = Threads::new(&problem.system, &problem.search, &space, vec![&world], options);
     let position: Vec<f64> = space.low().iter().zip(space.high()).map(|(low, high)| 0.4 * low + 0.6 * high).collect();
     let score = |steps| {
         let scope = Scope::Part { first: 5, starts: 12, member: Some(0), steps };
@@ -145,12 +151,12 @@ fn a_position_that_is_scored_on_a_part_of_the_horizon_earns_what_it_earns_until_
     assert_eq!(short.model_steps, 7 * 12);
     assert_eq!((score(Some(30)), score(None).model_steps), (score(None), 30 * 12));
     let policy = space.decode(&position);
-    let starts = StartStates::of_search(&problem, 5, 12);
+    let starts = problem.system.search_starts(5, 12);
     let by_hand = |index: usize| {
         let mut state = starts.row(index);
         (0..7).fold(0.0, |sum, step| {
             state[0] += 0.2 * policy.act(&state)[0] - 0.1 * state[0];
-            sum - problem.discount().powi(step) * (state[0] - 1.0).abs()
+            sum - problem.system.discount().powi(step) * (state[0] - 1.0).abs()
         })
     };
     let mean = (0..12).map(by_hand).sum::<f64>() / 12.0;
@@ -160,10 +166,11 @@ fn a_position_that_is_scored_on_a_part_of_the_horizon_earns_what_it_earns_until_
 #[test]
 fn conditions_that_have_nothing_to_say_are_the_first_to_go_and_the_front_gets_better_with_every_condition() {
     let (problem, world) = (tank(2), leaking(miss));
-    let space = methods::space(&problem, &Transitions::new(2, 1));
+    let space = methods::space(&problem.system, &problem.policy, &problem.search, &Transitions::new(2, 1));
     let search = race(&problem, &space, &world);
-    let options = SearchOptions::of(&problem, true);
-    let points = thin_out(&problem, &space, &[&world], options, &search.best().0, &Silent).unwrap();
+    let options = SearchOptions::of(&problem.search, true);
+    let points =
+        thin_out(&problem.system, &problem.search, &space, &[&world], options, &search.best().0, &Silent).unwrap();
     let conditions: Vec<usize> = points.iter().map(|point| point.conditions).collect();
     assert_eq!(conditions, [4, 3, 2, 1, 0]);
     let two = &points[2];

@@ -33,10 +33,10 @@ fn case(name: &str) -> Case {
     problem.search.iterations = 12;
     problem.search.start_states = 33;
     problem.search.budget = Some(Budget::Steps(200_000));
-    let transitions = generate(&problem, &Silent).unwrap();
-    let learned = NetworkWorld::new(&fit(&problem, &transitions, &Silent).unwrap()).unwrap();
-    let space = methods::space(&problem, &transitions);
-    let plant = PlantWorld::new(problem.plant.unwrap());
+    let transitions = generate(&problem.system, &problem.data, &Silent).unwrap();
+    let learned = NetworkWorld::new(&fit(&problem.system, &problem.world, &transitions, &Silent).unwrap()).unwrap();
+    let space = methods::space(&problem.system, &problem.policy, &problem.search, &transitions);
+    let plant = PlantWorld::new(problem.system.plant().unwrap());
     Case { problem, space, learned, plant }
 }
 
@@ -46,7 +46,8 @@ impl Case {
     }
 
     fn search<'a, M: Method>(&'a self, world: &'a dyn World, prune: bool) -> Found<'a, M> {
-        Search::begin(&self.problem, &self.space, vec![world], SearchOptions::of(&self.problem, prune))
+        let Problem { system, search, .. } = &self.problem;
+        Search::begin(system, search, &self.space, vec![world], SearchOptions::of(search, prune))
     }
 }
 
@@ -106,9 +107,9 @@ fn pruning_in_several_worlds_changes_nothing_but_the_price() {
         for outlook in [OutlookKind::Spread, OutlookKind::Worst] {
             case.problem.search.outlook = outlook;
             let run = |prune| {
-                let options = SearchOptions::of(&case.problem, prune);
+                let options = SearchOptions::of(&case.problem.search, prune);
                 let mut search: Found<'_, RingSwarm> =
-                    Search::begin(&case.problem, &case.space, worlds.clone(), options);
+                    Search::begin(&case.problem.system, &case.problem.search, &case.space, worlds.clone(), options);
                 search.run(&Silent, |_| Ok(())).unwrap();
                 (found(&search, false), search.history().last().unwrap().model_steps)
             };
@@ -125,8 +126,9 @@ fn pruning_in_several_worlds_changes_nothing_but_the_price() {
 fn several_worlds_cost_no_more_rollouts_than_one() {
     let case = case("cart-pole-swing-up");
     let steps = |worlds: Vec<&dyn World>| {
-        let options = SearchOptions::of(&case.problem, false);
-        let mut search: Found<'_, RingSwarm> = Search::begin(&case.problem, &case.space, worlds, options);
+        let options = SearchOptions::of(&case.problem.search, false);
+        let mut search: Found<'_, RingSwarm> =
+            Search::begin(&case.problem.system, &case.problem.search, &case.space, worlds, options);
         search.step();
         search.history()[0].model_steps
     };
@@ -157,7 +159,7 @@ fn the_number_of_threads_does_not_show() {
 #[test]
 fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
     fn check<M: Method>(case: &Case) {
-        let options = SearchOptions::of(&case.problem, true);
+        let options = SearchOptions::of(&case.problem.search, true);
         let mut whole = case.search::<M>(&case.learned, true);
         whole.run(&Silent, |_| Ok(())).unwrap();
         let rounds = whole.history().len();
@@ -171,9 +173,10 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
             // Through text, as a checkpoint goes.
             let text = serde_json::to_string(&first.state()).unwrap();
             let SearchState { optimiser, improved } = serde_json::from_str(&text).unwrap();
-            let method = M::restore(&case.problem, &case.space, 1, optimiser).unwrap();
-            let threads = Threads::new(&case.problem, &case.space, vec![&case.learned], options);
-            let mut second = Search::new(&case.space, method, threads, M::limits(&case.problem))
+            let method = M::restore(&case.problem.system, &case.problem.search, &case.space, 1, optimiser).unwrap();
+            let threads =
+                Threads::new(&case.problem.system, &case.problem.search, &case.space, vec![&case.learned], options);
+            let mut second = Search::new(&case.space, method, threads, M::limits(&case.problem.search))
                 .going_on(improved, first.history().to_vec());
             if round < rounds {
                 second.run(&Silent, |_| Ok(())).unwrap();
@@ -191,8 +194,8 @@ fn a_state_of_another_problem_is_not_taken() {
         let mut search = own.search::<M>(&own.learned, true);
         search.step();
         let state = search.state().optimiser;
-        assert!(M::restore(&own.problem, &own.space, 1, state.clone()).is_some());
-        assert!(M::restore(&other.problem, &other.space, 1, state).is_none());
+        assert!(M::restore(&own.problem.system, &own.problem.search, &own.space, 1, state.clone()).is_some());
+        assert!(M::restore(&other.problem.system, &other.problem.search, &other.space, 1, state).is_none());
     }
     let (own, other) = (case("mountain-car"), case("cart-pole-balancing"));
     with_every_method!(check(&own, &other));
@@ -223,8 +226,9 @@ fn reproducible_searches_are_the_same_at_every_instruction_set() {
             let results: Vec<_> = Numerics::every(Mode::Reproducible)
                 .into_iter()
                 .map(|numerics| {
-                    let options = SearchOptions { numerics, ..SearchOptions::of(&case.problem, true) };
-                    let mut search: Found<'_, Race> = Search::begin(&case.problem, &case.space, vec![world], options);
+                    let options = SearchOptions { numerics, ..SearchOptions::of(&case.problem.search, true) };
+                    let mut search: Found<'_, Race> =
+                        Search::begin(&case.problem.system, &case.problem.search, &case.space, vec![world], options);
                     search.run(&Silent, |_| Ok(())).unwrap();
                     found(&search, true)
                 })

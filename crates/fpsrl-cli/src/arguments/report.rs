@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fpsrl::report::ReportOptions;
+use fpsrl::run::ReportOptions;
 
 use super::Existing;
 

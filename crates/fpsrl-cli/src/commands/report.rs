@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fpsrl::explain::{self, DataProfile};
 use fpsrl::files;
-use fpsrl::report::REPORT;
+use fpsrl::run::REPORT;
 use fpsrl::run::RunDirectory;
 
 use super::{begin, print};
@@ -38,9 +38,11 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let run = RunDirectory::open(&arguments.existing.directory)?;
     let problem = run.problem()?;
     let policy = if arguments.simple { run.simple_policy(&problem)? } else { run.policy(&problem)? };
-    let seen = problem.policy_states();
+    let seen = problem.system.policy_states();
     let example = match arguments.state.as_slice() {
-        [] => problem.at_rest(&seen.iter().map(|state| 0.5 * (state.start[0] + state.start[1])).collect::<Vec<f64>>()),
+        [] => problem
+            .system
+            .at_rest(&seen.iter().map(|state| 0.5 * (state.start[0] + state.start[1])).collect::<Vec<f64>>()),
         given if given.len() == seen.len() && given.iter().all(|value| value.is_finite()) => given.to_vec(),
         given => {
             let names: Vec<&str> = seen.iter().map(|state| state.name.as_str()).collect();
@@ -73,8 +75,8 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     if arguments.svg.is_none() && !wants_png {
         return Ok(());
     }
-    let profile = DataProfile::new(&problem, &run.transitions(&problem)?);
-    let picture = explain::rule_picture(&policy, &profile, problem.plant, &example);
+    let profile = DataProfile::new(&problem.system, &run.transitions(&problem)?);
+    let picture = explain::rule_picture(&policy, &profile, problem.system.plant(), &example);
     let place = |given: &Option<PathBuf>, name: &str| given.clone().unwrap_or_else(|| run.file(name));
     if let Some(given) = &arguments.svg {
         write(&place(given, "rules.svg"), picture.as_bytes(), &bars)?;

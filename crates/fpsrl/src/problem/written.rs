@@ -9,18 +9,23 @@
 //! particles = 50
 //! ```
 //!
-//! [`WrittenProblem::check`] turns it into a [`Problem`](super::Problem), which is complete.
+//! [`WrittenProblem::check`] turns it into a [`Problem`](super::Problem), which is complete. Each section belongs to the stage
+//! that it sets: this file only deals them out.
 
 use std::path::Path;
 
-use serde::Deserialize;
+use fpsrl_base::error::{Error, Result, nearest};
+use fpsrl_base::files::{self, FORMAT};
+use fpsrl_base::settings::OneOrMany;
+use fpsrl_data::WrittenData;
+use fpsrl_data::split::FEWEST_ROWS;
+use fpsrl_data::system::{StartRule, Surroundings, WrittenSystem};
+use fpsrl_search::{WrittenEvaluation, WrittenPolicy, WrittenSearch};
+use fpsrl_world::WrittenWorld;
+use serde::de::DeserializeOwned;
+use toml::de::{DeTable, Deserializer, ValueDeserializer};
 
-use super::FORMAT;
-use super::log::{OneOrMany, StartRule};
-use super::memory::Lags;
-use super::words::{OrAuto, OrWord};
-use crate::error::{Error, Result, nearest};
-use crate::plant::PlantKind;
+use super::Problem;
 
 /// What a user wrote in a problem file or on the command line. Only [`check`](Self::check) makes it fit to run.
 ///
@@ -32,250 +37,29 @@ use crate::plant::PlantKind;
 /// assert_eq!(error.to_string(), "`search.particles` is 1, but a swarm needs at least 2 particles");
 /// # Ok::<(), fpsrl::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WrittenProblem {
-    /// The version of the file's layout.
-    pub format: Option<u64>,
-    /// The problem's name.
-    pub name: Option<String>,
-    /// The built-in plant's name.
-    pub plant: Option<String>,
-    /// The seed of every random number.
-    pub seed: Option<u64>,
-    /// Steps of a rollout.
-    pub horizon: Option<usize>,
-    /// The weight of the last reward.
-    pub discount_q: Option<f64>,
-    /// The return from which the problem counts as solved, or "none".
-    pub success: Option<OrWord<f64>>,
-    /// State variables.
-    #[serde(default, rename = "state")]
-    pub states: Vec<WrittenState>,
-    /// Actions.
-    #[serde(default, rename = "action")]
-    pub actions: Vec<WrittenAction>,
-    /// Where rollouts start: "ranges", "data", "episodes", or the path of a file with a state in each row.
-    pub start: Option<String>,
-    /// How transitions are generated, or where the log is.
-    #[serde(default)]
+    /// What is controlled: the first lines, `[[state]]` and `[[action]]`.
+    pub system: WrittenSystem,
+    /// `[data]`: how transitions are generated, or where the log is.
     pub data: WrittenData,
-    /// How the world model is trained.
-    #[serde(default)]
+    /// `[world]`: how the world model is trained.
     pub world: WrittenWorld,
-    /// The form of the policy.
-    #[serde(default)]
+    /// `[policy]`: the form of the policy.
     pub policy: WrittenPolicy,
-    /// The swarm.
-    #[serde(default)]
+    /// `[search]`: what searches.
     pub search: WrittenSearch,
-    /// The evaluation on the plant.
-    #[serde(default)]
+    /// `[evaluation]`: where the policy is tested from.
     pub evaluation: WrittenEvaluation,
 }
 
-/// A state variable as written.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WrittenState {
-    /// Its name, which is also its column's unless `column` says otherwise.
-    pub name: String,
-    /// The name of its column in the log, or several that it has in different files.
-    pub column: Option<OneOrMany>,
-    /// Its unit.
-    pub unit: Option<String>,
-    /// Whether it is an angle in radians.
-    pub angle: Option<bool>,
-    /// Where rollouts start.
-    pub start: Option<[f64; 2]>,
-    /// Where generated episodes start.
-    pub data_start: Option<[f64; 2]>,
-    /// Bounds of a rule's centre, or "data".
-    pub centre: Option<OrWord<[f64; 2]>>,
-    /// Bounds of a rule's width, or "data".
-    pub width: Option<OrWord<[f64; 2]>>,
-}
-
-/// An action as written.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WrittenAction {
-    /// Its name, which is also its column's unless `column` says otherwise.
-    pub name: String,
-    /// The name of its column in the log, or several that it has in different files.
-    pub column: Option<OneOrMany>,
-    /// Its unit.
-    pub unit: Option<String>,
-    /// The lowest and the highest value.
-    pub limits: Option<[f64; 2]>,
-    /// How far it may move in a step.
-    pub rate: Option<f64>,
-    /// Whether the policy decides its change instead of its value.
-    pub change: Option<bool>,
-    /// The lowest and the highest change in a step.
-    pub change_limits: Option<[f64; 2]>,
-}
-
-/// `[data]` as written.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WrittenData {
-    /// How many transitions; of a log, at most.
-    pub samples: Option<usize>,
-    /// Steps of a generated episode.
-    pub episode_length: Option<usize>,
-    /// The log's file, or its files.
-    pub file: Option<OneOrMany>,
-    /// The column of time.
-    pub time: Option<OneOrMany>,
-    /// The column that tells episodes apart.
-    pub episode: Option<OneOrMany>,
-    /// The column of the reward.
-    pub reward: Option<OneOrMany>,
-    /// The column that says whether the plant has stopped for good.
-    pub terminal: Option<OneOrMany>,
-    /// The column that says whether only the recording stopped.
-    pub truncated: Option<OneOrMany>,
-    /// What is before a state's name in the column of its next state.
-    pub next: Option<String>,
-    /// "next" or "this".
-    pub action_leads_to: Option<String>,
-    /// "next" or "this".
-    pub reward_belongs_to: Option<String>,
-    /// The time between two rows.
-    pub interval: Option<f64>,
-    /// A step longer than so many intervals is cut.
-    pub gap: Option<f64>,
-    /// Whether rows are put onto a regular grid.
-    pub resample: Option<bool>,
-    /// Past steps of every state and action that belong to a state, or "auto".
-    pub history: Option<OrAuto>,
-    /// Between two cells.
-    pub separator: Option<String>,
-    /// Before the fraction of a number.
-    pub decimal: Option<String>,
-    /// Words that stand for a missing value.
-    #[serde(default)]
-    pub missing: Vec<String>,
-}
-
-/// `[world]` as written.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WrittenWorld {
-    /// "mlp", "ensemble", "gp", "forest" or "auto".
-    pub kind: Option<String>,
-    /// Members of the ensemble.
-    pub members: Option<usize>,
-    /// The share of episodes for the judge.
-    pub judge: Option<f64>,
-    /// Whether rows are learned from as their mirror images too.
-    pub mirror: Option<bool>,
-    /// Hidden layers, or "auto".
-    pub layers: Option<OrAuto>,
-    /// Neurons in a hidden layer.
-    pub neurons: Option<usize>,
-    /// The trainer's name.
-    pub trainer: Option<String>,
-    /// Iterations of the trainer.
-    pub epochs: Option<usize>,
-    /// Networks tried for each variable and depth.
-    pub restarts: Option<usize>,
-    /// Whether absorbing states are learned.
-    pub absorbing: Option<bool>,
-    /// The program and the arguments of a process that is the world.
-    pub process: Option<Vec<String>>,
-    /// The reward as a formula, or "learn".
-    pub reward: Option<String>,
-    /// The terminal condition as a formula, or "learn".
-    pub terminal: Option<String>,
-}
-
-/// `[policy]` as written.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WrittenPolicy {
-    /// Rules for each action, or "auto".
-    pub rules: Option<OrAuto>,
-    /// Whether simpler policies are searched too.
-    pub front: Option<bool>,
-    /// Rules that "auto" tries at most.
-    pub most_rules: Option<usize>,
-    /// What another rule must bring under "auto".
-    pub rules_tolerance: Option<f64>,
-    /// Whether half of the rules mirror the others.
-    pub mirrored: Option<bool>,
-    /// Whether rules measure angles around the circle.
-    pub periodic: Option<bool>,
-    /// Bounds of α.
-    pub alpha: Option<[f64; 2]>,
-    /// Past steps that the policy sees, or names of such values.
-    pub lags: Option<Lags>,
-}
-
-/// `[search]` as written.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WrittenSearch {
-    /// "auto", "swarm", "shade" or "cma-es".
-    pub optimiser: Option<String>,
-    /// "quick", "normal" or "thorough".
-    pub effort: Option<String>,
-    /// How long a race may take, such as "5m" or "6000 Msteps", or "none".
-    pub budget: Option<String>,
-    /// Particles of the swarm.
-    pub particles: Option<usize>,
-    /// Iterations of the swarm.
-    pub iterations: Option<usize>,
-    /// Neighbours on each side.
-    pub ring: Option<usize>,
-    /// w
-    pub inertia: Option<f64>,
-    /// c₁
-    pub cognitive: Option<f64>,
-    /// c₂
-    pub social: Option<f64>,
-    /// The largest velocity.
-    pub velocity_limit: Option<f64>,
-    /// Start states of the fitness.
-    pub start_states: Option<usize>,
-    /// Iterations without improvement that end the search, or "none".
-    pub patience: Option<OrWord<usize>>,
-    /// "fast" or "reproducible".
-    pub numerics: Option<String>,
-    /// From 0 to 1.
-    pub caution: Option<f64>,
-    /// "spread" or "worst".
-    pub outlook: Option<String>,
-    /// The largest share of steps outside, or "none".
-    pub outside_limit: Option<OrWord<f64>>,
-}
-
-/// `[evaluation]` as written.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WrittenEvaluation {
-    /// Start states of the evaluation.
-    pub start_states: Option<usize>,
-}
-
-/// The names of the built-in problems.
-///
-/// ```
-/// assert!(fpsrl::problem::benchmark_names().contains(&"cart-pole-swing-up".to_owned()));
-/// ```
-pub fn benchmark_names() -> Vec<String> {
-    PlantKind::all().map(|plant| plant.name().to_owned()).to_vec()
-}
+/// The sections besides the system's own keys.
+const SECTIONS: [&str; 5] = ["data", "world", "policy", "search", "evaluation"];
 
 impl WrittenProblem {
     /// A built-in benchmark, with all its defaults.
     pub fn benchmark(name: &str) -> Result<Self> {
-        let known = benchmark_names();
-        if !known.iter().any(|known| known == name) {
-            return Err(Error::UnknownName { kind: "built-in problem", name: name.to_owned(), known });
-        }
-        Ok(Self { name: Some(name.to_owned()), plant: Some(name.to_owned()), ..Self::default() })
+        Ok(Self { system: WrittenSystem::benchmark(name)?, ..Self::default() })
     }
 
     /// A built-in benchmark by its name, or a problem file by its path.
@@ -326,11 +110,11 @@ impl WrittenProblem {
         for word in self.world.process.iter_mut().flatten() {
             let file = parent.join(&*word);
             if file.is_file() {
-                *word = crate::files::absolute(&file).to_string_lossy().into_owned();
+                *word = files::absolute(&file).to_string_lossy().into_owned();
             }
         }
         if let Some(start) =
-            self.start.as_mut().filter(|start| matches!(StartRule::from_text(start), StartRule::File(_)))
+            self.system.start.as_mut().filter(|start| matches!(StartRule::from_text(start), StartRule::File(_)))
         {
             beside(start);
         }
@@ -345,32 +129,75 @@ impl WrittenProblem {
     /// assert!(error.hint().unwrap().contains("`horizon`"));
     /// ```
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let fault = |error: toml::de::Error| malformed(text, path, &error, &[]);
         // A newer file may hold keys that this version does not know: its version is what is wrong with it.
-        let table: toml::Table = toml::from_str(text).map_err(|error| malformed(text, path, &error))?;
+        let table: toml::Table = toml::from_str(text).map_err(fault)?;
         if let Some(found) = table.get("format").and_then(toml::Value::as_integer)
             && let Ok(found) = u64::try_from(found)
             && found > FORMAT
         {
             return Err(Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT });
         }
-        let mut written: Self = toml::from_str(text).map_err(|error| malformed(text, path, &error))?;
-        if written.name.is_none() {
-            written.name = match &written.plant {
+        let mut rest = DeTable::parse(text).map_err(fault)?;
+        let mut written = Self {
+            data: section(&mut rest, "data").map_err(fault)?,
+            world: section(&mut rest, "world").map_err(fault)?,
+            policy: section(&mut rest, "policy").map_err(fault)?,
+            search: section(&mut rest, "search").map_err(fault)?,
+            evaluation: section(&mut rest, "evaluation").map_err(fault)?,
+            system: serde::Deserialize::deserialize(Deserializer::from(rest))
+                .map_err(|error| malformed(text, path, &error, &SECTIONS))?,
+        };
+        if written.system.name.is_none() {
+            written.system.name = match &written.system.plant {
                 Some(plant) => Some(plant.clone()),
                 None => path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
             };
         }
         Ok(written)
     }
+
+    /// Fills in the defaults and checks every setting.
+    pub fn check(self) -> Result<Problem> {
+        let plant = self.system.plant_kind()?;
+        let data = self.data.check(plant)?;
+        let lags = self.policy.lags.clone().unwrap_or_default();
+        let simulated = self.world.process.is_some();
+        let system = self.system.check(&Surroundings { history: data.history(), lags, simulated })?;
+        let mirrored = self.policy.mirrored(plant);
+        let world = self.world.check(&system, data.history(), mirrored)?;
+        if !simulated && data.log.is_none() && data.samples < FEWEST_ROWS {
+            let rule = format!("a world model is learned from at least {FEWEST_ROWS} transitions");
+            return Err(Error::setting("data.samples", data.samples, rule, "generate more of them"));
+        }
+        let policy = self.policy.check(&system)?;
+        let search = self.search.check(plant)?;
+        if plant.is_some() {
+            search.check_rows(data.samples)?;
+        }
+        Ok(Problem { system, data, world, policy, search, evaluation: self.evaluation.check()? })
+    }
+}
+
+/// Takes a section out of a file, or its defaults where it is missing.
+fn section<T: DeserializeOwned + Default>(
+    table: &mut toml::Spanned<DeTable<'_>>,
+    name: &str,
+) -> Result<T, toml::de::Error> {
+    match table.get_mut().remove(name) {
+        Some(value) => T::deserialize(ValueDeserializer::from(value)),
+        None => Ok(T::default()),
+    }
 }
 
 /// What the TOML reader says, with the place and the nearest key.
-fn malformed(text: &str, path: &Path, error: &toml::de::Error) -> Error {
+fn malformed(text: &str, path: &Path, error: &toml::de::Error, also_known: &[&str]) -> Error {
     let message = error.message().trim();
     let start = error.span().map(|span| span.start.min(text.len()));
     let before = start.and_then(|start| text.get(..start));
     // The reader words it as: unknown field `a`, expected one of `b`, `c`
-    let quoted: Vec<String> = message.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let quoted = message.split('`').skip(1).step_by(2).chain(also_known.iter().copied());
+    let quoted: Vec<String> = quoted.map(str::to_owned).collect();
     let (problem, hint) = match quoted.split_first() {
         Some((name, known)) if message.starts_with("unknown field") => (
             format!("there is no key called `{name}` here"),
@@ -410,9 +237,9 @@ mod tests {
     fn a_file_needs_to_say_only_what_differs() {
         let written = WrittenProblem::parse("plant = \"mountain-car\"\n[search]\nparticles = 50\n", "p.toml".as_ref());
         let problem = written.unwrap().check().unwrap();
-        assert_eq!(problem.name, "mountain-car");
+        assert_eq!(problem.system.name(), "mountain-car");
         assert_eq!(problem.search.particles, 50);
-        assert_eq!(problem.horizon, 200);
+        assert_eq!(problem.system.horizon(), 200);
     }
 
     #[test]

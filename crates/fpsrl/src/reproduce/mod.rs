@@ -239,7 +239,7 @@ impl Settings {
     /// The problem of a batch size, with everything that a training of this seed needs.
     fn problem(&self, samples: usize, seed: u64) -> Result<Problem> {
         let mut problem = Problem::benchmark(&self.benchmark)?;
-        problem.seed = seed;
+        problem.system = problem.system.with_seed(seed)?;
         problem.data.samples = samples;
         problem.world.restarts = self.restarts;
         problem.world.layers = Depth::Auto;
@@ -263,7 +263,12 @@ impl Settings {
     }
 
     fn nfq(&self, seed: u64, problem: &Problem) -> NfqSettings {
-        NfqSettings { iterations: self.nfq_iterations, epochs: self.nfq_epochs, seed, ..NfqSettings::of(problem) }
+        NfqSettings {
+            iterations: self.nfq_iterations,
+            epochs: self.nfq_epochs,
+            seed,
+            ..NfqSettings::of(&problem.system, problem.policy.mirrored)
+        }
     }
 
     /// Whether another reproduction's directory can be gone on with: only more or fewer batches and runs may differ.
@@ -345,11 +350,11 @@ impl Reproduction {
             let mut summary = run.summary()?;
             if !known(summary.true_return) {
                 announce(format_args!("FPSRL, run {seed} of {}", settings.runs));
-                summary = run.resume(SearchOptions::of(&problem, true), progress)?;
+                summary = run.resume(SearchOptions::of(&problem.search, true), progress)?;
             }
             if seed == 1 && summary.ceiling.is_none() {
                 announce(format_args!("PSO-P"));
-                summary = run.ceiling(SearchOptions::of(&problem, true), progress)?;
+                summary = run.ceiling(SearchOptions::of(&problem.search, true), progress)?;
             }
             let cell = self.cells.last_mut().ok_or(Error::Internal("a cell was lost"))?;
             cell.ceiling = cell.ceiling.or(summary.ceiling);
@@ -386,7 +391,7 @@ impl Reproduction {
     /// A run with the defaults of the command on a log of its own; what is there already is not done again.
     fn trusted(&self, samples: usize, seed: u64, path: &Path, progress: &dyn Progress) -> Result<Option<TrustedRun>> {
         let mut problem = Problem::benchmark(&self.settings.benchmark)?;
-        problem.seed = seed;
+        problem.system = problem.system.with_seed(seed)?;
         problem.data.samples = samples;
         let run = match RunDirectory::open(path) {
             Ok(run) => run,
@@ -394,7 +399,7 @@ impl Reproduction {
         };
         let mut summary = run.summary()?;
         if summary.true_return.is_none() {
-            summary = run.resume(SearchOptions::of(&problem, true), progress)?;
+            summary = run.resume(SearchOptions::of(&problem.search, true), progress)?;
         }
         let (Some(true_return), Some(promise), Some(verdict)) =
             (summary.true_return, &summary.promise, &summary.verdict)
@@ -430,7 +435,7 @@ impl Reproduction {
 /// The generalisation errors of a fitted world, beside the paper's.
 fn errors(run: &RunDirectory, problem: &Problem) -> Result<Vec<VariableErrors>> {
     let world = run.world(problem)?;
-    let plant = problem.plant.ok_or(Error::Internal("a benchmark has no plant"))?;
+    let plant = problem.system.plant().ok_or(Error::Internal("a benchmark has no plant"))?;
     let paper = paper::table(plant).and_then(|cells| cells.iter().find(|cell| cell.samples == problem.data.samples));
     let quantities = world.variables.iter().chain([&world.reward]);
     Ok(quantities

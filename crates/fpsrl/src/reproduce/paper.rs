@@ -140,7 +140,7 @@ mod tests {
     fn the_tables_have_a_row_for_each_variable_and_the_reward() {
         for plant in PlantKind::all() {
             let Some(cells) = table(plant) else { continue };
-            let variables = Problem::benchmark(plant.name()).unwrap().states.len();
+            let variables = Problem::benchmark(plant.name()).unwrap().system.states().len();
             assert!(cells.iter().all(|cell| cell.errors.len() == variables + 1));
             assert_eq!(cells.each_ref().map(|cell| cell.samples), [1_000, 10_000, 100_000]);
         }

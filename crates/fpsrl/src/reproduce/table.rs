@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Cell, Figures, Reproduction, Scale, Settings, VariableErrors};
-use crate::explain::count;
+use crate::text::count;
 use crate::world::quality::Word;
 
 /// A row of the policies' table: its name, and the figure that it shows.

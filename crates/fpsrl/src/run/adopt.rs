@@ -30,8 +30,8 @@ impl RunDirectory {
     /// that begins with it takes its numbers in the problem's form.
     pub fn measured_otherwise(&self, policy: &FuzzyPolicy) -> Result<Vec<String>> {
         let problem = self.problem()?;
-        let states = problem.policy_states().iter().zip(&policy.states);
-        let differ = states.filter(|(state, quantity)| problem.is_periodic(state) != quantity.periodic);
+        let states = problem.system.policy_states().iter().zip(&policy.states);
+        let differ = states.filter(|(state, quantity)| problem.policy.is_periodic(state) != quantity.periodic);
         Ok(differ.map(|(state, _)| state.name.clone()).collect())
     }
 
@@ -44,8 +44,8 @@ impl RunDirectory {
             hint: hint.to_owned(),
         };
         let names = "rename the variables in the file to those of the problem";
-        let seen = problem.policy_states();
-        if policy.states.len() != seen.len() || policy.actions.len() != problem.actions.len() {
+        let seen = problem.system.policy_states();
+        if policy.states.len() != seen.len() || policy.actions.len() != problem.system.actions().len() {
             return Err(mismatch("it has another number of states or actions".into(), names));
         }
         let mut order = Vec::new();
@@ -58,7 +58,7 @@ impl RunDirectory {
             fitted.states[to] = policy.states[*from].clone();
             fitted.states[to].unit.clone_from(&state.unit);
         }
-        for (to, wanted) in problem.actions.iter().enumerate() {
+        for (to, wanted) in problem.system.actions().iter().enumerate() {
             let action = policy.actions.iter().find(|other| other.name == wanted.name);
             let mut action =
                 action.ok_or_else(|| mismatch(format!("it has no action `{}`", wanted.name), names))?.clone();
@@ -144,13 +144,13 @@ mod tests {
         assert_eq!(adopted.states[1].unit, "m/s");
         assert_eq!(adopted.act(&[0.1, 0.2]), expert().act(&[0.2, 0.1]));
 
-        let space = RuleSpace::new(&problem, &run.transitions(&problem).unwrap());
+        let space = RuleSpace::new(&problem.system, &problem.policy, &run.transitions(&problem).unwrap());
         let position = run.start(&problem, &space).unwrap().unwrap();
         assert_eq!(space.decode(&position), adopted);
 
         let mut more = problem.clone();
         more.policy.rules = 3;
-        let space = RuleSpace::new(&more, &run.transitions(&problem).unwrap());
+        let space = RuleSpace::new(&more.system, &more.policy, &run.transitions(&problem).unwrap());
         let error = run.start(&more, &space).unwrap_err();
         assert!(error.hint().unwrap().contains("--rules 2"), "{error}");
         let mut other = expert();
@@ -169,11 +169,22 @@ mod tests {
         let problem = written.check().unwrap();
         let run = crate::run::generate(&problem, &parent.path().join("run"), false, &Silent).unwrap();
         let rule = Rule { centre: vec![3.0, 0.0, 0.0, 0.0], width: vec![0.5; 4], output: 1.0 };
-        let plain = crate::policy::fuzzy::tests::balancer(rule, 1.0);
+        let plain = FuzzyPolicy {
+            states: ["theta", "theta_dot", "rho", "rho_dot"].map(|name| Quantity::new(name, "")).to_vec(),
+            mirrored: true,
+            actions: vec![ActionRules {
+                name: "force".into(),
+                unit: "N".into(),
+                limits: [-10.0, 10.0],
+                rate: None,
+                alpha: 1.0,
+                rules: vec![rule.clone(), rule.mirror()],
+            }],
+        };
         let adopted = run.adopt(&plain).unwrap();
         assert!(!adopted.states[0].periodic && !run.policy(&problem).unwrap().states[0].periodic);
         assert_eq!(run.measured_otherwise(&adopted).unwrap(), ["theta"]);
-        let space = RuleSpace::new(&problem, &run.transitions(&problem).unwrap());
+        let space = RuleSpace::new(&problem.system, &problem.policy, &run.transitions(&problem).unwrap());
         let start = space.decode(&run.start(&problem, &space).unwrap().unwrap());
         assert!(start.states[0].periodic);
         assert_eq!(run.measured_otherwise(&start).unwrap(), Vec::<String>::new());

@@ -91,7 +91,7 @@ impl Checkpoint {
 
     /// The options that the search began with, if this machine and the files still allow them.
     pub(super) fn options(&self, run: &RunDirectory, checkpoint_every: Duration) -> Result<SearchOptions> {
-        let options = SearchOptions { checkpoint_every, ..SearchOptions::of(&self.problem, self.prune) };
+        let options = SearchOptions { checkpoint_every, ..SearchOptions::of(&self.problem.search, self.prune) };
         let mismatch = |other: &str, problem: String| {
             let hint = format!("start the search anew with `fpsrl search {}`", run.path().display());
             Err(Error::Mismatch { path: run.file(CHECKPOINT), other: run.file(other), problem, hint })

@@ -6,17 +6,20 @@ use std::path::{Path, PathBuf};
 
 use super::origins::{self, Lock};
 use super::stages::WorldFile;
-use super::summary::Summary;
 use crate::data::{Transitions, csv};
 use crate::error::{Error, Result};
+use crate::figures::Summary;
 use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::problem::{Problem, WrittenProblem};
-pub(super) use crate::report::{REPORT, SIMPLE};
 use crate::world::LearnedWorlds;
 use crate::world::model::WorldModel;
 use crate::world::quality::Verdict;
 
+/// The page.
+pub const REPORT: &str = "report.html";
+/// The policy without the conditions that do not matter.
+pub(super) const SIMPLE: &str = "policy.simple.json";
 pub(super) const PROBLEM: &str = "problem.toml";
 pub(super) const TRANSITIONS: &str = "transitions.csv";
 pub(super) const DATA: &str = "data.json";
@@ -121,7 +124,7 @@ impl RunDirectory {
 
     /// The log.
     pub fn transitions(&self, problem: &Problem) -> Result<Transitions> {
-        csv::read(&self.expect(TRANSITIONS, "fpsrl generate")?, problem)
+        csv::read(&self.expect(TRANSITIONS, "fpsrl generate")?, &problem.system)
     }
 
     /// The digest of the log.
@@ -155,8 +158,8 @@ impl RunDirectory {
             problem,
             hint: again.into(),
         };
-        let states: Vec<&str> = problem.states.iter().map(|state| state.name.as_str()).collect();
-        let actions: Vec<&str> = problem.actions.iter().map(|action| action.name.as_str()).collect();
+        let states: Vec<&str> = problem.system.states().iter().map(|state| state.name.as_str()).collect();
+        let actions: Vec<&str> = problem.system.actions().iter().map(|action| action.name.as_str()).collect();
         let differ = |theirs: &[String], ours: &[&str], what: &str| {
             let (theirs, ours) = (theirs.join(", "), ours.join(", "));
             (theirs != ours).then(|| format!("its {what} are {theirs} instead of {ours}"))
@@ -196,8 +199,12 @@ impl RunDirectory {
             return Err(Error::Malformed { path, line: None, column: None, problem, hint });
         }
         let theirs = policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|a| &a.name));
-        let ours =
-            problem.policy_states().iter().map(|state| &state.name).chain(problem.actions.iter().map(|a| &a.name));
+        let ours = problem
+            .system
+            .policy_states()
+            .iter()
+            .map(|state| &state.name)
+            .chain(problem.system.actions().iter().map(|a| &a.name));
         if !theirs.eq(ours) {
             let other = self.file(PROBLEM);
             return Err(Error::Mismatch { path, other, problem: "it is for other variables".into(), hint });

@@ -1,54 +1,20 @@
 //! `front/`: the policies of which none is both simpler and better, as files.
 
-use serde::{Deserialize, Serialize};
-
 use super::directory::{FRONT, FRONT_TABLE, RunDirectory};
-use super::worlds::RunWorlds;
 use crate::error::{Error, Result};
+use crate::figures::{Front, FrontEntry};
 use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::problem::Problem;
 use crate::search::{FrontPoint, SearchOptions};
-
-/// What `front/front.json` holds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Front {
-    /// What a simpler policy may lose and still be chosen, as a share of the way from doing nothing to the ceiling.
-    pub tolerance: f64,
-    /// The points, the simplest first.
-    pub points: Vec<FrontEntry>,
-}
-
-/// A point of the front.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FrontEntry {
-    /// Its policy's file, in `front/`.
-    pub file: String,
-    /// Rules for each action, mirrored ones counted.
-    pub rules: usize,
-    /// Conditions of all rules, mirrored ones counted.
-    pub conditions: usize,
-    /// The fitness that it was compared by, from start states that it was not searched on.
-    pub fitness: f64,
-    /// Its mean return over the members of the ensemble, from other start states again.
-    #[serde(rename = "return")]
-    pub mean: f64,
-    /// Its mean return on the judge's worlds; null without a judge.
-    pub rescored: Option<f64>,
-    /// Whether it keeps its promise; null without a judge.
-    pub holds: Option<bool>,
-    /// Whether it is the run's policy.
-    pub chosen: bool,
-}
+use fpsrl_search::Worlds;
 
 impl RunDirectory {
     /// Writes the front, each point re-scored by the judge. The table comes last: where it is, all policies are.
     pub(super) fn write_front(
         &self,
         problem: &Problem,
-        worlds: &RunWorlds,
+        worlds: &Worlds,
         front: &[FrontPoint],
         chosen: &FuzzyPolicy,
         options: SearchOptions,
@@ -59,7 +25,8 @@ impl RunDirectory {
         for (index, point) in front.iter().enumerate() {
             let file = format!("policy-{:02}.json", index + 1);
             files::write_json(&directory.join(&file), &point.policy)?;
-            let promise = worlds.promise(problem, &point.policy, options.numerics)?;
+            let promise =
+                worlds.promise(&problem.system, &point.policy, &problem.judging_starts(), options.numerics)?;
             points.push(FrontEntry {
                 file,
                 rules: point.rules,

@@ -14,15 +14,14 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint::Checkpoint;
 use super::directory::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, RunDirectory, WORLD, remove};
 use super::stages::{Found, mean};
-use super::summary::{Ceiling, GrowthStep, RuleGrowth, Summary};
 use crate::baseline::Linear;
 use crate::baseline::pso_p::{PlanSettings, plan_returns};
 use crate::error::{Error, Result};
+use crate::figures::{Ceiling, GrowthStep, RuleGrowth, Summary};
 use crate::files;
 use crate::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use crate::problem::{Problem, WrittenProblem};
 use crate::progress::Progress;
-use crate::rollout::StartStates;
 use crate::search::methods;
 use crate::search::race::RaceFigures;
 use crate::search::{self, Ending, FrontPoint, SearchOptions, SearchRecord, none_simpler_and_better, thin_out};
@@ -79,7 +78,7 @@ impl GrowthFile {
             hint: format!("start the search anew with `fpsrl search {}`", run.path().display()),
         };
         let problem = run.with_starts(WrittenProblem::parse(&file.problem, &path)?.check()?)?;
-        let steps = problem.rule_step();
+        let steps = problem.policy.rule_step();
         for (index, candidate) in file.candidates.iter().enumerate() {
             if candidate.rules != steps * (index + 1) || candidate.history.is_empty() || !candidate.best.is_finite() {
                 return Err(broken("its searches are not whole".into()));
@@ -96,7 +95,7 @@ impl GrowthFile {
 
     /// The options that the growth began with.
     pub(super) fn options(&self, problem: &Problem, options: SearchOptions) -> SearchOptions {
-        SearchOptions { checkpoint_every: options.checkpoint_every, ..SearchOptions::of(problem, self.prune) }
+        SearchOptions { checkpoint_every: options.checkpoint_every, ..SearchOptions::of(&problem.search, self.prune) }
     }
 
     /// What another rule must bring.
@@ -108,9 +107,9 @@ impl GrowthFile {
     fn goes_on(&self, problem: &Problem) -> bool {
         let Some(last) = self.candidates.last() else { return true };
         if !problem.policy.grow {
-            return last.rules + problem.rule_step() <= problem.policy.rules;
+            return last.rules + problem.policy.rule_step() <= problem.policy.rules;
         }
-        let room = last.rules + problem.rule_step() <= problem.policy.most_rules;
+        let room = last.rules + problem.policy.rule_step() <= problem.policy.most_rules;
         let gain = self.least_gain(problem);
         let best_of = |candidates: &[Candidate]| {
             candidates.iter().map(|candidate| candidate.best).fold(f64::NEG_INFINITY, f64::max)
@@ -149,7 +148,7 @@ impl RunDirectory {
             None => {
                 remove(&self.file(CHECKPOINT))?;
                 remove(&self.file(CHECKPOINT_ROWS))?;
-                let idle = self.earned_beside_ceiling(problem, options, &Linear::idle(problem))?;
+                let idle = self.earned_beside_ceiling(problem, options, &Linear::idle(&problem.system))?;
                 // Who asked for a number of rules gets it: only growth must know when to end.
                 let ceiling = match problem.policy.grow {
                     true => self.planned(problem, options, &[], progress)?,
@@ -171,7 +170,7 @@ impl RunDirectory {
             let mut now = problem.clone();
             now.policy.grow = false;
             now.policy.front = false;
-            now.policy.rules = problem.rule_step() * (growth.candidates.len() + 1);
+            now.policy.rules = problem.policy.rule_step() * (growth.candidates.len() + 1);
             // A kill may leave the checkpoint of a search that is in the file already.
             let from = checkpoint.take().filter(|checkpoint| checkpoint.problem == now);
             let Found { candidates, best, ending, history, race, .. } = self.conduct(&now, options, from, progress)?;
@@ -186,10 +185,10 @@ impl RunDirectory {
             }
             // Its worlds are on lanes once more here: a step of growth takes far longer.
             let source = self.run_worlds(&now)?;
-            let worlds = source.on_lanes(&now, now.search.caution)?;
+            let worlds = source.on_lanes(&now.system, now.search.caution)?;
             let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
-            let space = methods::space(&now, &self.transitions(&now)?);
-            let points = thin_out(&now, &space, &worlds, options, &policy, progress)?;
+            let space = methods::space(&now.system, &now.policy, &now.search, &self.transitions(&now)?);
+            let points = thin_out(&now.system, &now.search, &space, &worlds, options, &policy, progress)?;
             source.check()?;
             growth.candidates.push(Candidate {
                 rules: now.policy.rules,
@@ -245,9 +244,9 @@ impl RunDirectory {
     /// What a policy earns from the start states that the ceiling is found from.
     fn earned_beside_ceiling(&self, problem: &Problem, options: SearchOptions, policy: &dyn Policy) -> Result<f64> {
         let worlds = self.run_worlds(problem)?;
-        let world = worlds.first(problem)?;
-        let starts = StartStates::for_search(problem).first(STARTS);
-        let returns = search::world_returns(problem, world.as_ref(), policy, &starts, options.numerics);
+        let world = worlds.first(&problem.system)?;
+        let starts = problem.search_starts().first(STARTS);
+        let returns = search::world_returns(&problem.system, world.as_ref(), policy, &starts, options.numerics);
         worlds.check()?;
         Ok(mean(&returns))
     }
@@ -261,11 +260,15 @@ impl RunDirectory {
         progress: &dyn Progress,
     ) -> Result<f64> {
         let worlds = self.run_worlds(problem)?;
-        let world = worlds.first(problem)?;
-        let starts = StartStates::for_search(problem).first(STARTS);
+        let world = worlds.first(&problem.system)?;
+        let starts = problem.search_starts().first(STARTS);
         let policies: Vec<&dyn Policy> = kernels.iter().map(|kernel| kernel as &dyn Policy).collect();
-        let settings = PlanSettings { budget: Ceiling::budget(problem, None), ..PlanSettings::default() };
-        let plans = plan_returns(problem, world.as_ref(), &starts, &policies, settings, options.numerics, progress)?;
+        let settings = PlanSettings {
+            budget: Ceiling::budget(&problem.system, problem.world.process.is_some(), None),
+            ..PlanSettings::default()
+        };
+        let plans =
+            plan_returns(&problem.system, world.as_ref(), &starts, &policies, settings, options.numerics, progress)?;
         worlds.check()?;
         Ok(mean(&plans.returns))
     }

@@ -3,16 +3,17 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::directory::{self, DATA, RunDirectory};
+use super::directory::{self, DATA, RunDirectory, TRANSITIONS};
 use super::stages;
 use crate::data::Transitions;
 use crate::data::coverage::Coverage;
-use crate::data::log::{self, ImportReport, Imported};
+use crate::data::log::{self, FileReport, ImportReport, Imported};
 use crate::data::symmetry::Symmetry;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::problem::{Problem, Row, StartRule};
+use crate::problem::{History, Problem, Row};
 use crate::progress::Progress;
+use fpsrl_world::history::choose;
 
 /// The state of the data: `data.json`, and what `fpsrl check` shows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -30,11 +31,8 @@ impl DataReport {
     ///
     /// The problem comes back with the history that was chosen, if that was asked for.
     pub fn of(problem: &Problem, progress: &dyn Progress) -> Result<(Self, Problem, Transitions)> {
-        let Imported { problem, transitions, report } = log::import(problem, progress)?;
-        // What is remembered covers nothing that was not covered before.
-        let (recorded, log) = (problem.without_memory(), transitions.without_memory());
-        let coverage = Coverage::of(&recorded, &log);
-        let symmetry = (problem.policy.mirrored || problem.world.mirror).then(|| Symmetry::of(&recorded, &log));
+        let (problem, Imported { transitions, report }) = Self::import(problem, progress)?;
+        let (coverage, symmetry) = look(&problem, &transitions);
         if let Some(symmetry) = symmetry.as_ref().filter(|symmetry| symmetry.holds == Some(false)) {
             let rule = format!(
                 "the log contradicts it: mirror images differ in `{}` more than neighbours do, in {} rows",
@@ -46,6 +44,56 @@ impl DataReport {
         }
         Ok((Self { import: report, coverage, symmetry }, problem, transitions))
     }
+
+    /// The state of the data of a run: its own log, and what was found when that was imported.
+    pub fn of_run(run: &RunDirectory) -> Result<(Self, Problem)> {
+        /// What is read of `data.json`; all else follows from the log.
+        #[derive(serde::Deserialize)]
+        struct Kept {
+            import: ImportReport,
+        }
+        let problem = run.problem()?;
+        if let Ok(summary) = run.summary() {
+            run.check_log(&summary)?;
+        }
+        let transitions = run.transitions(&problem)?;
+        let path = run.file(DATA);
+        let import = match path.exists() {
+            true => files::read_json::<Kept>(&path)?.import,
+            false => {
+                let begins = |row: &usize| *row == 0 || transitions.episode[*row] != transitions.episode[row - 1];
+                let (rows, episodes) = (transitions.len(), (0..transitions.len()).filter(begins).count());
+                let file = FileReport { path: run.file(TRANSITIONS), rows, notes: Vec::new() };
+                ImportReport { files: vec![file], rows, episodes, transitions: rows, kept: rows, ..Default::default() }
+            }
+        };
+        let (coverage, symmetry) = look(&problem, &transitions);
+        Ok((Self { import, coverage, symmetry }, problem))
+    }
+
+    /// Turns a problem's log into transitions. The problem comes back with the history that was chosen, if that was asked
+    /// for.
+    pub fn import(problem: &Problem, progress: &dyn Progress) -> Result<(Problem, Imported)> {
+        let mut problem = problem.clone();
+        let recording = log::record(&problem.system, &problem.data, problem.world.reward.as_ref(), progress)?;
+        let asked = problem.data.history().unwrap_or(History::Steps(0));
+        let (system, history) = choose(&problem.system, asked, &recording.recorded)?;
+        let world = problem.world.for_system(&system)?;
+        let imported = recording.finish(&system, &problem.data, world.reward.as_ref(), history.clone())?;
+        if let (History::Auto, Some(log)) = (asked, &mut problem.data.log) {
+            log.history = History::Steps(history.steps);
+        }
+        (problem.system, problem.world) = (system, world);
+        Ok((problem, imported))
+    }
+}
+
+/// What transitions cover, and whether they are their own mirror image where that is declared.
+fn look(problem: &Problem, transitions: &Transitions) -> (Coverage, Option<Symmetry>) {
+    // What is remembered covers nothing that was not covered before.
+    let (recorded, log) = (problem.system.without_memory(), transitions.without_memory());
+    let symmetry = (problem.policy.mirrored || problem.world.mirror).then(|| Symmetry::of(&recorded, &log));
+    (Coverage::of(&recorded, &log), symmetry)
 }
 
 /// Imports the log of a problem into a new run directory.
@@ -109,15 +157,6 @@ fn complete(problem: &Problem, transitions: &Transitions) -> Problem {
             *file = files::absolute(file);
         }
     }
-    if let StartRule::File(file) = &mut problem.start {
-        *file = files::absolute(file);
-    }
-    if problem.start != StartRule::Ranges {
-        for (state, values) in problem.states.iter_mut().zip(&transitions.states) {
-            let fold = |of: fn(f64, f64) -> f64, first| values.iter().copied().fold(first, of);
-            state.start = [fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY)];
-            state.data_start = state.start;
-        }
-    }
+    problem.system = problem.system.settled(&transitions.states);
     problem
 }

@@ -32,19 +32,18 @@ mod front;
 mod growth;
 mod import;
 mod origins;
+mod report;
 mod stages;
 mod starts;
-mod summary;
 mod worlds;
 mod yardsticks;
 
-pub use behaviour::Behaviour;
+pub use crate::figures::{
+    Behaviour, Ceiling, Figures, Front, FrontEntry, GrowthStep, NfqResult, RuleGrowth, SimpleFigures, Summary,
+};
+pub use directory::REPORT;
 pub use directory::RunDirectory;
-pub(crate) use directory::remove;
-pub use front::{Front, FrontEntry};
 pub use import::DataReport;
 pub use origins::Lock;
+pub use report::ReportOptions;
 pub use stages::{WorldFile, generate};
-pub use summary::{Ceiling, Figures, GrowthStep, RuleGrowth, SimpleFigures, Summary};
-pub(crate) use worlds::RunWorlds;
-pub use yardsticks::NfqResult;

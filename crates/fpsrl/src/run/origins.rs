@@ -9,8 +9,8 @@ use std::io;
 use std::path::Path;
 
 use super::directory::{POLICY, RunDirectory, SUMMARY, TRANSITIONS};
-use super::summary::Summary;
 use crate::error::{Error, Result};
+use crate::figures::Summary;
 use crate::files;
 use crate::policy::FuzzyPolicy;
 

@@ -11,16 +11,14 @@ use super::directory::{
 };
 use super::growth::GrowthFile;
 use super::origins;
-use super::summary::{RuleGrowth, Summary};
-use super::worlds::RunWorlds;
 use crate::data::{self, Transitions, csv};
 use crate::error::{Error, Result};
+use crate::figures::{RuleGrowth, Summary};
 use crate::files;
 use crate::optimiser::{CmaEs, RingSwarm, Shade};
 use crate::policy::{FuzzyKernel, FuzzyPolicy};
 use crate::problem::{Budget, OptimiserKind, Problem};
 use crate::progress::{Progress, Stage};
-use crate::rollout::StartStates;
 use crate::search::methods::{self, Method};
 use crate::search::race::{self, Race, RaceFigures};
 use crate::search::{self, Ending, FrontPoint, Search, SearchOptions, SearchRecord, SearchState, Threads};
@@ -28,6 +26,7 @@ use crate::world::model::WorldModel;
 use crate::world::quality::Verdict;
 use crate::world::support::Support;
 use crate::world::{LearnedWorlds, World};
+use fpsrl_search::Worlds;
 
 /// Rows that a world model needs, so that each part of the split has one.
 const FEWEST_ROWS: usize = 10;
@@ -94,7 +93,7 @@ pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &dyn Prog
     }
     directory::check_free(path, force)?;
     let began = Instant::now();
-    let transitions = data::generate::generate(problem, progress)?;
+    let transitions = data::generate(&problem.system, &problem.data, progress)?;
     write_log(problem, &transitions, path, force, ("generate", began), |_| Ok(()))
 }
 
@@ -110,9 +109,9 @@ pub(super) fn write_log(
     directory::create(path, force, |run| {
         let text = problem.to_toml();
         files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
-        csv::write(&run.file(TRANSITIONS), problem, transitions)?;
+        csv::write(&run.file(TRANSITIONS), &problem.system, transitions)?;
         also(run)?;
-        let mut summary = Summary::new(problem, transitions.len(), run.data_sha256()?);
+        let mut summary = problem.summary(transitions.len(), run.data_sha256()?);
         summary.seconds.set(stage, began.elapsed().as_secs_f64());
         run.write_summary(&summary)
     })
@@ -160,11 +159,11 @@ impl RunDirectory {
             return self.take_process(&problem, &transitions);
         }
         let data_sha256 = self.data_sha256()?;
-        let worlds = LearnedWorlds::learn(&problem, &transitions, progress)?;
-        let verdict = Verdict::of(&problem, &transitions, &worlds);
+        let worlds = LearnedWorlds::learn(&problem.system, &problem.world, &transitions, progress)?;
+        let verdict = Verdict::of(&problem.system, &problem.world, &transitions, &worlds, &problem.evaluation_starts());
         self.write_starts(&problem, &transitions)?;
 
-        let mut summary = Summary::new(&problem, transitions.len(), data_sha256.clone());
+        let mut summary = problem.summary(transitions.len(), data_sha256.clone());
         // How long the log took to generate is known only if it is still that log.
         if let Some(earlier) = self.earlier_summary()?
             && earlier.data_sha256 == data_sha256
@@ -175,7 +174,7 @@ impl RunDirectory {
                 }
             }
         }
-        set_world(&mut summary, &worlds, Some(&verdict));
+        summary.set_world(&worlds, Some(&verdict));
         summary.seconds.set("fit", began.elapsed().as_secs_f64());
         let LearnedWorlds { world, members, judges, support } = worlds;
         let file = WorldFile { data_sha256, world, members, judges, support, verdict: Some(verdict) };
@@ -234,10 +233,10 @@ impl RunDirectory {
         if let (OptimiserKind::Auto, Some(Budget::Seconds(seconds))) = (problem.search.optimiser, problem.search.budget)
         {
             let source = self.run_worlds(&problem)?;
-            let worlds = source.on_lanes(&problem, problem.search.caution)?;
+            let worlds = source.on_lanes(&problem.system, problem.search.caution)?;
             let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
-            let space = methods::space(&problem, &self.transitions(&problem)?);
-            let speed = race::steps_a_second(&problem, &space, worlds, options);
+            let space = methods::space(&problem.system, &problem.policy, &problem.search, &self.transitions(&problem)?);
+            let speed = race::steps_a_second(&problem.system, &problem.search, &space, worlds, options);
             source.check()?;
             let steps = (seconds * speed).max(1.0) as u64;
             problem.search.budget = Some(Budget::Translated { steps, seconds });
@@ -284,18 +283,18 @@ impl RunDirectory {
     ) -> Result<Found> {
         let began = Instant::now();
         let transitions = self.transitions(problem)?;
-        problem.check_start_states(transitions.len())?;
+        problem.search.check_rows(transitions.len())?;
         let source = self.run_worlds(problem)?;
-        let worlds = source.on_lanes(problem, problem.search.caution)?;
+        let worlds = source.on_lanes(&problem.system, problem.search.caution)?;
         let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
         let earlier_seconds = from.as_ref().and_then(|from| from.history.last()).map_or(0.0, |last| last.seconds);
-        let space = methods::space(problem, &transitions);
+        let space = methods::space(&problem.system, &problem.policy, &problem.search, &transitions);
         let members = worlds.len();
-        let threads = Threads::new(problem, &space, worlds, options);
-        let limits = M::limits(problem);
+        let threads = Threads::new(&problem.system, &problem.search, &space, worlds, options);
+        let limits = M::limits(&problem.search);
         let (mut search, mut writer) = match from {
             None => {
-                let mut method = M::begin(problem, &space, members);
+                let mut method = M::begin(&problem.system, &problem.search, &space, members);
                 if let Some(position) = self.start(problem, &space)? {
                     method.begin_at(&position);
                 }
@@ -304,7 +303,7 @@ impl RunDirectory {
             Some(checkpoint) => {
                 let writer = CheckpointWriter::go_on(self, problem, options, &checkpoint)?;
                 let SearchState { optimiser, improved } = checkpoint.state(self)?;
-                let method = M::restore(problem, &space, members, optimiser)
+                let method = M::restore(&problem.system, &problem.search, &space, members, optimiser)
                     .ok_or_else(|| Checkpoint::broken(self, "its state belongs to another problem".into()))?;
                 (Search::new(&space, method, threads, limits).going_on(improved, checkpoint.history), writer)
             }
@@ -338,7 +337,7 @@ impl RunDirectory {
         let worlds = self.run_worlds(problem)?;
         let mut summary = self.summary_for(problem, &worlds, rows)?;
         let (chosen, promise) = worlds
-            .choose(problem, &found.candidates, options.numerics)?
+            .choose(&problem.system, &problem.search, &found.candidates, &problem.judging_starts(), options.numerics)?
             .ok_or(Error::Internal("a search found no policy"))?;
         let policy = &found.candidates[chosen];
         summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
@@ -381,17 +380,18 @@ impl RunDirectory {
         let problem = self.problem()?;
         let policy = self.policy(&problem)?;
         let worlds = self.run_worlds(&problem)?;
-        let starts = StartStates::for_evaluation(&problem);
+        let starts = problem.evaluation_starts();
         progress.begin(Stage::Evaluate, 2);
         let kernel = FuzzyKernel::new(&policy);
-        let members = worlds.on_lanes(&problem, 0.0)?;
-        let returns = members
-            .iter()
-            .map(|world| mean(&search::world_returns(&problem, world.as_ref(), &kernel, &starts, options.numerics)));
+        let members = worlds.on_lanes(&problem.system, 0.0)?;
+        let returns = members.iter().map(|world| {
+            mean(&search::world_returns(&problem.system, world.as_ref(), &kernel, &starts, options.numerics))
+        });
         let model_return = mean(&returns.collect::<Vec<f64>>());
         progress.update(Stage::Evaluate, 1, &"on the world model");
         let act = |state: &[f64]| policy.act(state);
-        let true_return = problem.plant.map(|plant| mean(&search::true_returns(&problem, plant, act, &starts)));
+        let true_return =
+            problem.system.plant().map(|plant| mean(&search::true_returns(&problem.system, plant, act, &starts)));
         progress.update(Stage::Evaluate, 2, &"on the plant");
         progress.end(Stage::Evaluate);
 
@@ -410,7 +410,8 @@ impl RunDirectory {
             self.remove_results_of_policy()?;
         }
         if summary.promise.is_none() {
-            summary.promise = Some(worlds.promise(&problem, &policy, options.numerics)?);
+            summary.promise =
+                Some(worlds.promise(&problem.system, &policy, &problem.judging_starts(), options.numerics)?);
         }
         summary.promise_kept = true_return.zip(summary.promise.as_ref()).map(|(truth, promise)| {
             let [low, high] = promise.interval;
@@ -422,8 +423,8 @@ impl RunDirectory {
         summary.gap = true_return.map(|truth| truth - model_return);
         summary.behaviour = self.behaviour(&problem, &members, options)?;
         worlds.check()?;
-        summary.success_threshold = problem.success;
-        summary.success = problem.success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
+        summary.success_threshold = problem.system.success();
+        summary.success = problem.system.success().zip(true_return).map(|(threshold, truth)| truth >= threshold);
         summary.threads = rayon::current_num_threads();
         summary.seconds.set("evaluate", began.elapsed().as_secs_f64());
         self.write_summary(&summary)?;
@@ -431,8 +432,8 @@ impl RunDirectory {
     }
 
     /// A summary up to the world model, with the times of the stages so far.
-    fn summary_for(&self, problem: &Problem, worlds: &RunWorlds, rows: usize) -> Result<Summary> {
-        let mut summary = Summary::new(problem, rows, self.data_sha256()?);
+    fn summary_for(&self, problem: &Problem, worlds: &Worlds, rows: usize) -> Result<Summary> {
+        let mut summary = problem.summary(rows, self.data_sha256()?);
         if let Some(earlier) = self.earlier_summary()? {
             for stage in Summary::UP_TO_WORLD {
                 if let Some(seconds) = earlier.seconds.get(stage) {
@@ -441,8 +442,8 @@ impl RunDirectory {
             }
         }
         match worlds {
-            RunWorlds::Learned(worlds) => set_world(&mut summary, &worlds.0, worlds.1.as_ref()),
-            RunWorlds::Process(_) => summary.members = Some(1),
+            Worlds::Learned(worlds) => summary.set_world(&worlds.0, worlds.1.as_ref()),
+            Worlds::Process(_) => summary.members = Some(1),
         }
         Ok(summary)
     }
@@ -463,19 +464,6 @@ impl RunDirectory {
 
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// Puts what is known of the worlds into a summary.
-fn set_world(summary: &mut Summary, worlds: &LearnedWorlds, verdict: Option<&Verdict>) {
-    let world = &worlds.world;
-    summary.verdict = verdict.cloned();
-    summary.members = Some(worlds.members.len() + 1);
-    for part in world.variables.iter().chain([&world.reward]).filter(|part| !part.is_carried()) {
-        summary.world_errors.set(&part.name, part.generalisation_error);
-    }
-    if let Some(absorbing) = &world.absorbing {
-        summary.world_errors.set("absorbing", absorbing.generalisation_error);
-    }
 }
 
 /// Writes `search.csv` beside its place.

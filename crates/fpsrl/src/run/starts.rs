@@ -1,7 +1,5 @@
 //! Start states that are not drawn from ranges: `starts.csv` holds them, a state in each row.
 
-use std::sync::Arc;
-
 use super::directory::{RunDirectory, STARTS, remove};
 use crate::data::log::{self, TextOptions};
 use crate::data::{Transitions, absorbing};
@@ -17,7 +15,7 @@ impl RunDirectory {
     /// Writes down where rollouts start, unless ranges say so.
     pub(super) fn write_starts(&self, problem: &Problem, transitions: &Transitions) -> Result<()> {
         let path = self.file(STARTS);
-        let states: Vec<Vec<f64>> = match &problem.start {
+        let states: Vec<Vec<f64>> = match &problem.system.start() {
             StartRule::Ranges => return remove(&path),
             StartRule::Data => {
                 let later = absorbing::rewards_from_then_on(transitions);
@@ -28,7 +26,7 @@ impl RunDirectory {
                 rows(transitions, (0..transitions.len()).filter(first).collect())
             }
             StartRule::File(file) => {
-                let names: Vec<Vec<String>> = problem.states[..problem.current_states()]
+                let names: Vec<Vec<String>> = problem.system.states()[..problem.system.current_states()]
                     .iter()
                     .map(|state| [&state.columns[..], std::slice::from_ref(&state.name)].concat())
                     .collect();
@@ -44,11 +42,11 @@ impl RunDirectory {
                     }
                 }
                 let state = |row: usize| columns.iter().map(|column| column.values[row]).collect::<Vec<f64>>();
-                (0..table.rows.min(MOST)).map(|row| problem.at_rest(&state(row))).collect()
+                (0..table.rows.min(MOST)).map(|row| problem.system.at_rest(&state(row))).collect()
             }
         };
         files::write_atomically(&path, |file| {
-            let names: Vec<&str> = problem.states.iter().map(|state| state.name.as_str()).collect();
+            let names: Vec<&str> = problem.system.states().iter().map(|state| state.name.as_str()).collect();
             writeln!(file, "{}", names.join(","))?;
             states.iter().try_for_each(|state| {
                 let cells: Vec<String> = state.iter().map(|value| format!("{value:?}")).collect();
@@ -60,7 +58,7 @@ impl RunDirectory {
     /// A problem with the states that its rollouts start from, if `starts.csv` holds them.
     pub(super) fn with_starts(&self, mut problem: Problem) -> Result<Problem> {
         let path = self.file(STARTS);
-        if problem.start == StartRule::Ranges || !path.exists() {
+        if *problem.system.start() == StartRule::Ranges || !path.exists() {
             return Ok(problem);
         }
         let again = "run `fpsrl fit` again";
@@ -73,7 +71,7 @@ impl RunDirectory {
         };
         let mut reader = ::csv::Reader::from_path(&path).map_err(|error| broken(error.to_string()))?;
         let titles = reader.headers().map_err(|error| broken(error.to_string()))?;
-        if !titles.iter().eq(problem.states.iter().map(|state| state.name.as_str())) {
+        if !titles.iter().eq(problem.system.states().iter().map(|state| state.name.as_str())) {
             return Err(broken("it is for other variables".into()));
         }
         let states: Vec<Vec<f64>> =
@@ -81,7 +79,7 @@ impl RunDirectory {
         if states.is_empty() || states.iter().flatten().any(|value| !value.is_finite()) {
             return Err(broken("it does not hold start states".into()));
         }
-        problem.start_pool = Some(Arc::new(states));
+        problem.system = problem.system.with_start_pool(states).map_err(|error| broken(error.to_string()))?;
         Ok(problem)
     }
 }

@@ -8,20 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use super::directory::{self, PROBLEM, RunDirectory, SUMMARY, WORLD};
 use super::stages;
-use super::summary::Summary;
 use crate::data::{Transitions, simulate};
 use crate::error::{Error, Result};
+use crate::figures::Summary;
 use crate::files;
-use crate::policy::FuzzyPolicy;
 use crate::problem::Problem;
 use crate::progress::Progress;
-use crate::rollout::StartStates;
-use crate::search::{self, Promise};
 use crate::simd::Numerics;
-use crate::world::model::WorldModel;
+use crate::world::Remembering;
 use crate::world::process::ProcessWorld;
-use crate::world::quality::Verdict;
-use crate::world::{LearnedWorlds, NetworkWorld, Remembering, World};
+use fpsrl_search::Worlds;
 
 /// What `world.json` holds of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,87 +29,11 @@ struct ProcessFile {
     process: Vec<String>,
 }
 
-/// The world of a run.
-pub(crate) enum RunWorlds {
-    /// Learned from the log, and how far that can be trusted.
-    Learned(Box<(LearnedWorlds, Option<Verdict>)>),
-    /// A process that is the world.
-    Process(Arc<ProcessWorld>),
-}
-
-impl RunWorlds {
-    /// The members on lanes, learned ones under a user's caution.
-    pub(crate) fn on_lanes(&self, problem: &Problem, caution: f64) -> Result<Vec<Box<dyn World>>> {
-        match self {
-            Self::Learned(worlds) => worlds.0.on_lanes(caution),
-            Self::Process(process) => Ok(vec![Box::new(Remembering::new(problem, Arc::clone(process)))]),
-        }
-    }
-
-    /// The first member on lanes.
-    pub(crate) fn first(&self, problem: &Problem) -> Result<Box<dyn World>> {
-        self.on_lanes(problem, 0.0)?.into_iter().next().ok_or(Error::Internal("a run has no world"))
-    }
-
-    /// The first member on lanes, for actions that have been applied already.
-    pub(crate) fn unlimited(&self, problem: &Problem) -> Result<Box<dyn World>> {
-        match self {
-            Self::Learned(worlds) => {
-                let model = WorldModel { actuators: Vec::new(), ..worlds.0.world.clone() };
-                Ok(Box::new(NetworkWorld::new(&model)?))
-            }
-            Self::Process(process) => Ok(Box::new(Remembering::new(problem, Arc::clone(process)).without_actuators())),
-        }
-    }
-
-    /// Whether all that was asked was answered; a process may have failed meanwhile.
-    pub(crate) fn check(&self) -> Result<()> {
-        match self {
-            Self::Learned(_) => Ok(()),
-            Self::Process(process) => process.check(),
-        }
-    }
-
-    /// The first candidate that keeps its promise. A process is the world: there, the best one does.
-    pub(super) fn choose(
-        &self,
-        problem: &Problem,
-        candidates: &[FuzzyPolicy],
-        numerics: Numerics,
-    ) -> Result<Option<(usize, Promise)>> {
-        match self {
-            Self::Learned(worlds) => search::choose(problem, &worlds.0, doubt(&worlds.1), candidates, numerics),
-            Self::Process(_) => {
-                let promise = candidates.first().map(|policy| self.promise(problem, policy, numerics));
-                Ok(promise.transpose()?.map(|promise| (0, promise)))
-            }
-        }
-    }
-
-    /// What a policy promises.
-    pub(super) fn promise(&self, problem: &Problem, policy: &FuzzyPolicy, numerics: Numerics) -> Result<Promise> {
-        let starts = StartStates::for_judging(problem);
-        match self {
-            Self::Learned(worlds) => Promise::of(problem, &worlds.0, doubt(&worlds.1), policy, &starts, numerics),
-            Self::Process(_) => {
-                let promise = Promise::on(problem, self.first(problem)?.as_ref(), policy, &starts, numerics);
-                self.check()?;
-                Ok(promise)
-            }
-        }
-    }
-}
-
-/// How far rewards are in doubt, to the members and to the judge.
-fn doubt(verdict: &Option<Verdict>) -> [f64; 2] {
-    verdict.as_ref().map_or([0.0; 2], |verdict| [verdict.reward_doubt, verdict.judge_doubt])
-}
-
 impl RunDirectory {
     /// The world of this run.
-    pub(crate) fn run_worlds(&self, problem: &Problem) -> Result<RunWorlds> {
+    pub(crate) fn run_worlds(&self, problem: &Problem) -> Result<Worlds> {
         let Some(command) = &problem.world.process else {
-            return Ok(RunWorlds::Learned(Box::new(self.worlds(problem)?)));
+            return Ok(Worlds::Learned(Box::new(self.worlds(problem)?)));
         };
         let path = self.expect(WORLD, "fpsrl fit")?;
         let file: ProcessFile = files::read_json(&path)?;
@@ -125,7 +45,7 @@ impl RunDirectory {
                 hint: "run `fpsrl fit` again".into(),
             });
         }
-        Ok(RunWorlds::Process(Arc::new(start(problem)?)))
+        Ok(Worlds::Process(Arc::new(start(problem)?)))
     }
 
     /// Writes down that a process is the world; there is nothing to be learned.
@@ -136,7 +56,7 @@ impl RunDirectory {
         start(problem)?;
         self.write_starts(problem, transitions)?;
         let data_sha256 = self.data_sha256()?;
-        let mut summary = Summary::new(problem, transitions.len(), data_sha256.clone());
+        let mut summary = problem.summary(transitions.len(), data_sha256.clone());
         summary.members = Some(1);
         summary.seconds.set("fit", began.elapsed().as_secs_f64());
         let prepared = [
@@ -153,8 +73,8 @@ impl RunDirectory {
 fn start(problem: &Problem) -> Result<ProcessWorld> {
     let command = problem.world.process.as_deref().unwrap_or_default();
     let states: Vec<String> =
-        problem.states[..problem.current_states()].iter().map(|state| state.name.clone()).collect();
-    let actions: Vec<String> = problem.actions.iter().map(|action| action.name.clone()).collect();
+        problem.system.states()[..problem.system.current_states()].iter().map(|state| state.name.clone()).collect();
+    let actions: Vec<String> = problem.system.actions().iter().map(|action| action.name.clone()).collect();
     ProcessWorld::start(command, &states, &actions)
 }
 
@@ -163,8 +83,9 @@ pub(super) fn simulate(problem: &Problem, path: &Path, force: bool, progress: &d
     directory::check_free(path, force)?;
     let began = Instant::now();
     let process = Arc::new(start(problem)?);
-    let world = Remembering::new(problem, Arc::clone(&process));
-    let drawn = simulate::simulate(problem, &world, progress);
+    let world = Remembering::new(&problem.system, Arc::clone(&process));
+    let numerics = Numerics::detect(problem.search.numerics);
+    let drawn = simulate::simulate(&problem.system, &problem.data, &world, numerics, progress);
     process.check()?;
     let transitions = drawn?;
     let columns = || transitions.states.iter().chain(&transitions.next_states).chain([&transitions.rewards]);

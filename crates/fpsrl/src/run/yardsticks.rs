@@ -6,15 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::directory::{NFQ, NFQ_CHECKPOINT, NFQ_ROWS, RunDirectory, SUMMARY, WORLD, remove};
 use super::stages::mean;
-use super::summary::{Ceiling, Summary};
 use crate::baseline::nfq::{Nfq, NfqRecord, NfqSettings, NfqState};
 use crate::baseline::pso_p::{PlanSettings, plan_returns};
-use crate::baseline::{Linear, QPolicy, QPolicyKernel};
+use crate::baseline::{Linear, QPolicyKernel};
 use crate::error::{Error, Result};
+use crate::figures::{Ceiling, NfqResult, Summary};
 use crate::files;
 use crate::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use crate::progress::{Progress, Stage};
-use crate::rollout::StartStates;
 use crate::search::{self, SearchOptions};
 
 /// Rollouts that plans from a start state need to be good: as many start states are taken as the budget has of them.
@@ -28,26 +27,6 @@ const UNAIDED: f64 = 0.25;
 
 /// The least time between two checkpoints of NFQ.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(3);
-
-/// What `nfq.json` holds: how NFQ did on a run's log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NfqResult {
-    /// How it ran.
-    pub settings: NfqSettings,
-    /// The iteration whose policy did best on the world model.
-    pub best_iteration: usize,
-    /// The policy's mean return on the world model, from the start states of the evaluation.
-    pub model_return: f64,
-    /// The policy's mean return on the true plant, from the same start states; null without a plant.
-    pub true_return: Option<f64>,
-    /// Seconds that it took.
-    pub seconds: f64,
-    /// The digest of the world model that chose the iteration.
-    pub world_sha256: String,
-    /// The policy.
-    pub policy: QPolicy,
-}
 
 /// What a checkpoint of NFQ holds.
 #[derive(Serialize, Deserialize)]
@@ -66,10 +45,17 @@ impl RunDirectory {
         let problem = self.problem()?;
         let transitions = self.transitions(&problem)?;
         let worlds = self.run_worlds(&problem)?;
-        let world = worlds.first(&problem)?;
+        let world = worlds.first(&problem.system)?;
         let world_sha256 = files::sha256(&self.file(WORLD))?;
-        let numerics = SearchOptions::of(&problem, true).numerics;
-        let mut nfq = Nfq::new(&problem, &transitions, world.as_ref(), settings.clone(), numerics)?;
+        let numerics = SearchOptions::of(&problem.search, true).numerics;
+        let mut nfq = Nfq::new(
+            &problem.system,
+            &transitions,
+            world.as_ref(),
+            &problem.search_starts(),
+            settings.clone(),
+            numerics,
+        )?;
         let mut earlier_seconds = 0.0;
         let path = self.file(NFQ_CHECKPOINT);
         if path.exists() {
@@ -106,12 +92,13 @@ impl RunDirectory {
         let policy = nfq.best();
         let history = &nfq.state().history;
         let best = history.last().map_or(f64::NEG_INFINITY, |record| record.best);
-        let starts = StartStates::for_evaluation(&problem);
+        let starts = problem.evaluation_starts();
         let kernel = QPolicyKernel::new(&policy);
-        let model_return = mean(&search::world_returns(&problem, world.as_ref(), &kernel, &starts, numerics));
+        let model_return = mean(&search::world_returns(&problem.system, world.as_ref(), &kernel, &starts, numerics));
         worlds.check()?;
         let act = |state: &[f64]| policy.act(state);
-        let true_return = problem.plant.map(|plant| mean(&search::true_returns(&problem, plant, act, &starts)));
+        let true_return =
+            problem.system.plant().map(|plant| mean(&search::true_returns(&problem.system, plant, act, &starts)));
         let best_iteration = history.iter().find(|record| record.model_return == best).map_or(0, |best| best.iteration);
         let result = NfqResult {
             settings: settings.clone(),
@@ -134,7 +121,7 @@ impl RunDirectory {
         let path = self.expect(NFQ, "fpsrl nfq")?;
         let result: NfqResult = files::read_json(&path)?;
         let hint = "run `fpsrl nfq` again".to_owned();
-        if let Some(problem) = result.policy.fault(problem.states.len(), problem.actions.len()) {
+        if let Some(problem) = result.policy.fault(problem.system.states().len(), problem.system.actions().len()) {
             return Err(Error::Malformed { path, line: None, column: None, problem, hint });
         }
         if result.world_sha256 != files::sha256(&self.file(WORLD))? {
@@ -164,7 +151,7 @@ impl RunDirectory {
         let others = [self.simple_policy(&problem).ok(), self.start_policy(&problem).ok()];
         let mut policies: Vec<FuzzyPolicy> = std::iter::once(policy).chain(others.into_iter().flatten()).collect();
         policies.dedup();
-        let budget = Ceiling::budget(&problem, self.summary()?.model_steps);
+        let budget = Ceiling::budget(&problem.system, problem.world.process.is_some(), self.summary()?.model_steps);
         let ceiling = self.ceiling_with(&policies, budget, options, progress)?;
         let mut summary = self.summary()?;
         summary.ceiling = Some(ceiling);
@@ -186,24 +173,24 @@ impl RunDirectory {
     ) -> Result<Ceiling> {
         let problem = self.problem()?;
         let worlds = self.run_worlds(&problem)?;
-        let world = worlds.first(&problem)?;
+        let world = worlds.first(&problem.system)?;
         let (world, numerics) = (world.as_ref(), options.numerics);
         let [fewest, most] = CEILING_STARTS;
-        let count = (budget / (ROLLOUTS * problem.horizon as u64)).clamp(fewest, most);
-        let starts = StartStates::for_evaluation(&problem).first(count as usize);
+        let count = (budget / (ROLLOUTS * problem.system.horizon() as u64)).clamp(fewest, most);
+        let starts = problem.evaluation_starts().first(count as usize);
         let kernels: Vec<FuzzyKernel> = policies.iter().map(FuzzyKernel::new).collect();
         let nfq = self.nfq_result().ok();
         let nfq = nfq.as_ref().map(|result| QPolicyKernel::new(&result.policy));
         let mut pool: Vec<&dyn Policy> = kernels.iter().map(|kernel| kernel as &dyn Policy).collect();
         pool.extend(nfq.iter().map(|kernel| kernel as &dyn Policy));
-        let nothing = Linear::idle(&problem);
-        let returns_of = |policy: &dyn Policy| search::world_returns(&problem, world, policy, &starts, numerics);
+        let nothing = Linear::idle(&problem.system);
+        let returns_of = |policy: &dyn Policy| search::world_returns(&problem.system, world, policy, &starts, numerics);
         let idle = returns_of(&nothing);
         let own = kernels.first().map_or_else(|| idle.clone(), |kernel| returns_of(kernel));
         let without = (UNAIDED * budget as f64) as u64;
         let plans = |policies: &[&dyn Policy], budget: u64| {
             let settings = PlanSettings { budget, ..PlanSettings::default() };
-            plan_returns(&problem, world, &starts, policies, settings, numerics, progress)
+            plan_returns(&problem.system, world, &starts, policies, settings, numerics, progress)
         };
         let unaided = plans(&[], without)?;
         let aided = plans(&pool, budget - without)?;

@@ -1,0 +1,259 @@
+//! What can go wrong, where, and what to do about it.
+
+use std::path::{Path, PathBuf};
+
+/// The library's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that the library refuses or fails at.
+///
+/// The message says what is wrong and where; [`Error::hint`] says what to do;
+/// [`Error::is_users`] tells a mistake of the user's from a failure of ours.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A name that is not known: a problem, a column, a trainer.
+    #[error("there is no {kind} called `{name}`")]
+    UnknownName {
+        /// What kind of thing was looked for, such as "problem" or "column".
+        kind: &'static str,
+        /// The name as the user wrote it.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// A setting whose value is out of its range.
+    #[error("`{key}` is {value}, but {rule}")]
+    Setting {
+        /// The setting's key, as in the problem file: `search.particles`.
+        key: String,
+        /// The value it has.
+        value: String,
+        /// What holds for every value allowed: "a search needs at least 2 particles".
+        rule: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A file that does not have the form it should have.
+    #[error("{}{}: {problem}", path.display(), at(*line, column.as_deref()))]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: Option<u64>,
+        /// The column, by name where it has one.
+        column: Option<String>,
+        /// What is wrong there.
+        problem: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A file written by a newer version of fpsrl.
+    #[error("{} has format version {found}, and this fpsrl reads up to version {supported}", path.display())]
+    NewerFormat {
+        /// The file.
+        path: PathBuf,
+        /// The version that it carries.
+        found: u64,
+        /// The newest version that can be read.
+        supported: u64,
+    },
+    /// A file could not be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A file could not be written; what stood there before is untouched.
+    #[error("{} cannot be written: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A run directory that is there already.
+    #[error("the run directory {} exists already", path.display())]
+    RunExists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A run directory that another process writes in.
+    #[error("the run directory {} is in use: another fpsrl is at work there", path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A stage needs a file that an earlier stage writes.
+    #[error("{} is missing: {stage} writes it", path.display())]
+    StageMissing {
+        /// The file.
+        path: PathBuf,
+        /// The command that writes it.
+        stage: &'static str,
+    },
+    /// Files of a run that do not belong together.
+    #[error("{} does not fit {}: {problem}", path.display(), other.display())]
+    Mismatch {
+        /// The file that does not fit.
+        path: PathBuf,
+        /// The file that it should fit.
+        other: PathBuf,
+        /// What differs.
+        problem: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Something asked for that only a problem with a built-in plant can do.
+    #[error("{what} needs the true plant, and the problem `{problem}` has none")]
+    NoPlant {
+        /// What was asked for.
+        what: &'static str,
+        /// The problem's name.
+        problem: String,
+    },
+    /// The user stopped the work.
+    #[error("stopped before the {stage} was finished")]
+    Stopped {
+        /// What was interrupted.
+        stage: &'static str,
+    },
+    /// A failure of ours, which no input should be able to cause.
+    #[error("internal failure: {0}")]
+    Internal(&'static str),
+}
+
+fn at(line: Option<u64>, column: Option<&str>) -> String {
+    match (line, column) {
+        (Some(line), Some(column)) => format!(", line {line}, column `{column}`"),
+        (Some(line), None) => format!(", line {line}"),
+        (None, Some(column)) => format!(", column `{column}`"),
+        (None, None) => String::new(),
+    }
+}
+
+impl Error {
+    /// Whether the user can mend it (exit code 2) or it is a failure of ours (exit code 1).
+    pub fn is_users(&self) -> bool {
+        !matches!(self, Error::Internal(_))
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Error::UnknownName { name, known, .. } => Some(match nearest(name, known) {
+                Some(near) => format!("did you mean `{near}`? known: {}", known.join(", ")),
+                None => format!("known: {}", known.join(", ")),
+            }),
+            Error::Setting { hint, .. } | Error::Malformed { hint, .. } | Error::Mismatch { hint, .. } => {
+                (!hint.is_empty()).then(|| hint.clone())
+            }
+            Error::NewerFormat { .. } => Some("use the fpsrl that wrote it, or a newer one".into()),
+            Error::Read { source, .. } => Some(match source.kind() {
+                std::io::ErrorKind::NotFound => "check the path".into(),
+                std::io::ErrorKind::PermissionDenied => "check the file's permissions".into(),
+                _ => "check that the file is whole and the disk works".into(),
+            }),
+            Error::Write { source, .. } => Some(match source.kind() {
+                std::io::ErrorKind::PermissionDenied => "choose another directory with --out".into(),
+                std::io::ErrorKind::AlreadyExists => {
+                    "choose another name with --out, or overwrite it with --force".into()
+                }
+                std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                    "free some space, or choose another disk with --out".into()
+                }
+                _ => "check the disk, or choose another directory with --out".into(),
+            }),
+            Error::RunExists { .. } => Some("choose another directory with --out, or overwrite it with --force".into()),
+            Error::Busy { .. } => Some("wait until it has finished, or give each its own directory".into()),
+            Error::StageMissing { stage, .. } => Some(format!("run `{stage}` first")),
+            Error::NoPlant { .. } => Some(
+                "name a built-in plant as `plant` in the problem file; a log of your own goes beside that file as \
+                 transitions.csv, for `fpsrl fit`, `fpsrl search` and `fpsrl evaluate`"
+                    .into(),
+            ),
+            Error::Stopped { .. } | Error::Internal(_) => None,
+        }
+    }
+
+    /// A setting out of range.
+    pub fn setting(
+        key: impl Into<String>,
+        value: impl ToString,
+        rule: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Error::Setting { key: key.into(), value: value.to_string(), rule: rule.into(), hint: hint.into() }
+    }
+
+    /// A file that cannot be read.
+    pub fn read(path: &Path, source: std::io::Error) -> Self {
+        Error::Read { path: path.to_owned(), source }
+    }
+
+    /// A file that cannot be written.
+    pub fn write(path: &Path, source: std::io::Error) -> Self {
+        Error::Write { path: path.to_owned(), source }
+    }
+}
+
+/// The known name that takes the fewest edits to reach from `name`, if few enough.
+pub fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+    known
+        .iter()
+        .map(|candidate| (edits(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 2.max(candidate.chars().count() / 3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate.as_str())
+}
+
+/// Levenshtein's distance.
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, from_char) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, to_char) in to.iter().enumerate() {
+            let replace = diagonal + usize::from(from_char != *to_char);
+            diagonal = row[column + 1];
+            row[column + 1] = replace.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_nearest_known_one() {
+        let known = vec!["mountain-car".to_owned(), "cart-pole-balancing".to_owned()];
+        let error = Error::UnknownName { kind: "problem", name: "mountin-car".into(), known };
+        assert_eq!(error.to_string(), "there is no problem called `mountin-car`");
+        assert!(error.hint().unwrap().starts_with("did you mean `mountain-car`?"));
+        assert!(error.is_users());
+    }
+
+    #[test]
+    fn edits_are_counted_as_by_hand() {
+        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(edits("same", "same"), 0);
+    }
+
+    #[test]
+    fn a_malformed_file_is_named_with_line_and_column() {
+        let error = Error::Malformed {
+            path: "log.csv".into(),
+            line: Some(3),
+            column: Some("theta".into()),
+            problem: "`abc` is not a number".into(),
+            hint: String::new(),
+        };
+        assert_eq!(error.to_string(), "log.csv, line 3, column `theta`: `abc` is not a number");
+    }
+}

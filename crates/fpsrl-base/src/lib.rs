@@ -1,0 +1,11 @@
+//! What every part of `fpsrl` stands on: errors that say what to do, progress that others draw, files that are written
+//! whole, counted random numbers, numbers for people, and the helpers that settings are checked and written with.
+
+pub mod error;
+pub mod files;
+pub mod progress;
+pub mod random;
+pub mod settings;
+pub mod text;
+
+pub use error::{Error, Result};

@@ -1,0 +1,61 @@
+//! The lines of a complete `problem.toml`: a setting, its value, and what it means.
+
+use std::fmt::{Display, Write};
+
+/// The text of a problem file under way.
+///
+/// ```
+/// use fpsrl_base::settings::Lines;
+/// let mut lines = Lines::default();
+/// lines.section("[search]");
+/// lines.key("particles", 100, "of the swarm");
+/// assert_eq!(lines.text(), "\n[search]\nparticles = 100                      # of the swarm\n");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Lines(String);
+
+impl Lines {
+    /// A line as it is.
+    pub fn line(&mut self, line: &str) {
+        self.0.push_str(line);
+        self.0.push('\n');
+    }
+
+    /// The head of a section.
+    pub fn section(&mut self, header: &str) {
+        self.0.push('\n');
+        self.line(header);
+    }
+
+    /// A setting with its value and what it means.
+    pub fn key(&mut self, key: &str, value: impl Display, comment: &str) {
+        let setting = format!("{key} = {value}");
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{setting:<36} # {comment}");
+    }
+
+    /// The text so far.
+    pub fn text(self) -> String {
+        self.0
+    }
+}
+
+/// A text in quotes, as TOML reads it.
+pub fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// Texts as a list.
+pub fn quoted_list<T: AsRef<str>>(texts: &[T]) -> String {
+    format!("[{}]", texts.iter().map(|text| quoted(text.as_ref())).collect::<Vec<_>>().join(", "))
+}
+
+/// The shortest digits that read back to the same number.
+pub fn number(value: f64) -> String {
+    format!("{value:?}")
+}
+
+/// Bounds as a list of two numbers.
+pub fn bounds([low, high]: [f64; 2]) -> String {
+    format!("[{low:?}, {high:?}]")
+}

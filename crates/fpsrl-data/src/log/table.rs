@@ -1,0 +1,200 @@
+//! A log as a table: columns of numbers with their names, whatever file they came from.
+
+use std::path::{Path, PathBuf};
+
+use fpsrl_base::error::{Error, Result, nearest};
+
+/// What a column's cells are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Numbers.
+    Number,
+    /// Points in time, as seconds.
+    Time,
+    /// Words: each distinct one has a number, in the order of their first appearance.
+    Text,
+}
+
+/// A column of a log. A cell that is missing is NaN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name in the file, without the unit.
+    pub name: String,
+    /// Its unit, from the name or from a row of units; may be empty.
+    pub unit: String,
+    /// Its name exactly as it stands in the file.
+    pub title: String,
+    /// What its cells are.
+    pub kind: Kind,
+    /// A number for each row.
+    pub values: Vec<f64>,
+    /// The distinct words of a column of text.
+    pub words: Vec<String>,
+    /// The first cell that is no number in a column of numbers.
+    pub fault: Option<CellFault>,
+}
+
+/// A cell that cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellFault {
+    /// The row, counted from 0.
+    pub row: usize,
+    /// What stands there.
+    pub text: String,
+    /// What is wrong with it: "is not a number".
+    pub what: &'static str,
+}
+
+/// A log as it was read.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Table {
+    /// Where it came from.
+    pub path: PathBuf,
+    /// The columns that were asked for.
+    pub columns: Vec<Column>,
+    /// Number of rows.
+    pub rows: usize,
+    /// Rows from which on the line in the file is known, and that line; empty for files without lines.
+    pub lines: Vec<(usize, u64)>,
+    /// The names of all columns of the file, as they stand there.
+    pub titles: Vec<String>,
+    /// What a reader of the table should know.
+    pub notes: Vec<String>,
+}
+
+impl Table {
+    /// The line of a row in the file, if the file has lines.
+    pub fn line(&self, row: usize) -> Option<u64> {
+        let after = self.lines.partition_point(|(first, _)| *first <= row);
+        let (first, line) = self.lines.get(after.checked_sub(1)?)?;
+        Some(line + (row - first) as u64)
+    }
+
+    /// The column of one of these names: as it stands in the file, or without its unit.
+    pub fn column(&self, names: &[String]) -> Option<&Column> {
+        let called = |name: &str, of: fn(&Column) -> &str| self.columns.iter().find(|column| of(column) == name);
+        names
+            .iter()
+            .find_map(|name| called(name, |column| &column.title).or_else(|| called(name, |column| &column.name)))
+    }
+
+    /// The column of one of these names, or what to say if the file lacks it.
+    pub fn expect(&self, names: &[String], key: &str) -> Result<&Column> {
+        let Some(column) = self.column(names) else {
+            return Err(missing_column(&self.path, names, key, &self.titles));
+        };
+        if self.titles.iter().filter(|title| **title == column.title).count() > 1 {
+            return Err(Error::Malformed {
+                path: self.path.clone(),
+                line: None,
+                column: None,
+                problem: format!("there are two columns called `{}`", column.title),
+                hint: "rename one of them".into(),
+            });
+        }
+        Ok(column)
+    }
+
+    /// An error about a cell.
+    pub fn fault(&self, row: usize, column: &str, problem: String, hint: &str) -> Error {
+        let (line, column) = (self.line(row), Some(column.to_owned()));
+        // A file without lines counts rows.
+        let problem = if line.is_none() { format!("row {}: {problem}", row + 1) } else { problem };
+        Error::Malformed { path: self.path.clone(), line, column, problem, hint: hint.to_owned() }
+    }
+
+    /// A column whose every cell is a number or missing, or an error that names the first that is not.
+    pub fn numbers(&self, names: &[String], key: &str) -> Result<&Column> {
+        let column = self.expect(names, key)?;
+        if let Some(CellFault { row, text, what }) = &column.fault {
+            let hint = "correct the cell; or, if it stands for a missing value, add it to `missing` below [data]";
+            return Err(self.fault(*row, &column.title, format!("{text} {what}"), hint));
+        }
+        if column.kind == Kind::Text {
+            let word = column.words.first().map_or("", String::as_str);
+            let row = column.values.iter().position(|value| value.is_finite()).unwrap_or(0);
+            let hint = "name another column in the problem file; or, if the word stands for a missing value, add it to \
+                        `missing` below [data]";
+            return Err(self.fault(row, &column.title, format!("`{}` is not a number", shortened(word)), hint));
+        }
+        Ok(column)
+    }
+}
+
+/// What to say of a column that a file lacks.
+pub(super) fn missing_column(path: &Path, names: &[String], key: &str, titles: &[String]) -> Error {
+    let name = names.first().map_or("", String::as_str);
+    // Neither capitals nor units make a name another one.
+    let lower: Vec<String> = titles.iter().map(|title| title.to_lowercase()).collect();
+    let bare: Vec<String> = titles.iter().map(|title| split_unit(title).0.to_lowercase()).collect();
+    let near = [&lower, &bare].into_iter().find_map(|names| {
+        let near = nearest(&name.to_lowercase(), names)?;
+        names.iter().position(|other| other == near).map(|index| titles[index].as_str())
+    });
+    let hint = match near {
+        Some(near) => format!("is it the column `{near}`? then name it in the problem file: {key} = \"{near}\""),
+        None => {
+            let list: String = titles.join(", ").chars().take(300).collect();
+            format!("the file has these columns: {list}; name one of them in the problem file: {key} = \"…\"")
+        }
+    };
+    let called = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+    Error::Malformed {
+        path: path.to_owned(),
+        line: None,
+        column: None,
+        problem: format!("there is no column called {called}"),
+        hint,
+    }
+}
+
+/// A word for a message: not too long, and on one line.
+pub(super) fn shortened(text: &str) -> String {
+    match text.chars().count() {
+        0..=40 => text.escape_debug().to_string(),
+        _ => format!("{}…", text.chars().take(40).collect::<String>().escape_debug()),
+    }
+}
+
+/// A column's name and its unit: `temp[degC]` is `temp` in `degC`, and so is `temp (degC)`.
+///
+/// ```
+/// use fpsrl_data::log::split_unit;
+/// assert_eq!(split_unit("temp[degC]"), ("temp".into(), "degC".into()));
+/// assert_eq!(split_unit("flow (m3/h)"), ("flow".into(), "m3/h".into()));
+/// assert_eq!(split_unit("level"), ("level".into(), String::new()));
+/// ```
+pub fn split_unit(title: &str) -> (String, String) {
+    for (open, close) in [('[', ']'), ('(', ')')] {
+        if let Some(rest) = title.strip_suffix(close)
+            && let Some((name, unit)) = rest.rsplit_once(open)
+            && !name.trim().is_empty()
+        {
+            return (name.trim().to_owned(), unit.trim().to_owned());
+        }
+    }
+    (title.to_owned(), String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_follow_from_where_they_are_known() {
+        let table = Table { lines: vec![(0, 3), (5, 9)], ..Table::default() };
+        assert_eq!((0..7).map(|row| table.line(row).unwrap()).collect::<Vec<_>>(), [3, 4, 5, 6, 7, 9, 10]);
+        assert_eq!(Table::default().line(0), None);
+    }
+
+    #[test]
+    fn a_column_that_a_file_lacks_is_answered_with_the_nearest() {
+        let titles = ["time".to_owned(), "level[m]".to_owned()];
+        let error = missing_column("a.csv".as_ref(), &["levle".to_owned()], "column", &titles);
+        assert_eq!(error.to_string(), "a.csv: there is no column called `levle`");
+        let hint = error.hint().unwrap();
+        assert!(hint.starts_with("is it the column `level[m]`?") && hint.contains("column = \"level[m]\""), "{hint}");
+        let error = missing_column("a.csv".as_ref(), &["pressure".to_owned()], "column", &titles);
+        assert!(error.hint().unwrap().contains("time, level[m]"));
+    }
+}

@@ -1,0 +1,74 @@
+//! The system's lines of `problem.toml`.
+
+use fpsrl_base::files::FORMAT;
+use fpsrl_base::settings::{Lines, bounds, number, quoted, quoted_list};
+
+use super::System;
+
+impl System {
+    /// The first lines of `problem.toml`, its `[[state]]` and its `[[action]]`: each with its value and what it means.
+    pub fn write(&self, file: &mut Lines) {
+        file.key("format", FORMAT, "version of this file's layout");
+        file.key("name", quoted(&self.name), "the run directory is called after it");
+        if let Some(plant) = self.plant {
+            file.key("plant", quoted(plant.name()), "the built-in plant that makes and judges");
+        }
+        file.key("seed", self.seed, "every random number comes from it");
+        file.key("horizon", self.horizon, "T, steps of a rollout");
+        file.key("discount_q", number(self.discount_q), "weight of the last reward: gamma = q^(1/(T-1))");
+        file.key("success", self.success.map_or("\"none\"".into(), number), "the return that solves it, or \"none\"");
+
+        let starts = "where rollouts start: \"ranges\" of the states, \"data\", \"episodes\", or a file";
+        file.key("start", quoted(&self.start.text()), starts);
+
+        // What is remembered follows from the history and the actions.
+        for state in self.states.iter().filter(|state| state.memory.is_none()) {
+            file.section("[[state]]");
+            file.key("name", quoted(&state.name), "also the name of its column");
+            column(file, &state.columns);
+            file.key("unit", quoted(&state.unit), "for people");
+            file.key("angle", state.angle, "radians, taken modulo 2 pi");
+            file.key("start", bounds(state.start), "where rollouts of the search and the evaluation start");
+            file.key("data_start", bounds(state.data_start), "where generated episodes start");
+            file.key("centre", or_data(state.centre), "bounds of a rule's centre, or \"data\" for the log's range");
+            file.key(
+                "width",
+                or_data(state.width),
+                "bounds of a rule's width, or \"data\" for 0.05 to 2 times the centre's range",
+            );
+        }
+        for action in &self.actions {
+            file.section("[[action]]");
+            let (name, limits) = match &action.set_point {
+                None => (&action.name, action.limits),
+                Some(set_point) => (&set_point.name, set_point.limits),
+            };
+            file.key("name", quoted(name), "also the name of its column");
+            if action.columns != std::slice::from_ref(name) {
+                column(file, &action.columns);
+            }
+            file.key("unit", quoted(&action.unit), "for people");
+            file.key("limits", bounds(limits), "the lowest and the highest value");
+            if let Some(rate) = action.rate {
+                file.key("rate", number(rate), "how far it may move in a step");
+            }
+            if action.set_point.is_some() {
+                file.key("change", true, "the policy decides how far it moves, not where to");
+                file.key("change_limits", bounds(action.limits), "the lowest and the highest change in a step");
+            }
+        }
+    }
+}
+
+/// The names of a variable's column in the log, where they differ from the variable's.
+fn column(file: &mut Lines, names: &[String]) {
+    match names {
+        [] => {}
+        [name] => file.key("column", quoted(name), "its name in the log"),
+        names => file.key("column", quoted_list(names), "its names in the files of the log"),
+    }
+}
+
+fn or_data(range: Option<[f64; 2]>) -> String {
+    range.map_or("\"data\"".to_owned(), bounds)
+}

@@ -1,0 +1,279 @@
+//! Running an export with the target's own tool, over the states of its test vectors.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use minijinja::context;
+
+use crate::export::{Controller, ControllerFile, Dialect, Format, Interface, Mathematics, Vectors};
+use crate::import;
+use fpsrl_base::error::{Error, Result};
+use fpsrl_base::files;
+
+/// What came of running an export.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verification {
+    /// It ran: which program ran it, and the actions and the flag for each state.
+    Ran {
+        /// The program, with its version.
+        tool: String,
+        /// Actions and flag.
+        rows: Vec<(Vec<f64>, bool)>,
+    },
+    /// The target's tool is not on this machine.
+    Missing {
+        /// What is missing.
+        what: String,
+    },
+    /// The tool refused the export, or the export failed.
+    Failed {
+        /// What the tool said.
+        said: String,
+    },
+}
+
+/// Runs an export over test vectors.
+///
+/// `tool` replaces the target's usual tool: a command with its first arguments, such as `clang -fsanitize=undefined`.
+pub fn execute(interface: &Interface, path: &Path, vectors: &Vectors, tool: Option<&[String]>) -> Result<Verification> {
+    let path = files::absolute(path);
+    let directory = tempfile::tempdir().map_err(|source| Error::write(&std::env::temp_dir(), source))?;
+    let run = Run { interface, path: &path, directory: directory.path(), vectors };
+    match interface.target.format {
+        Format::C => run.c(tool),
+        Format::Rust => run.rust(tool),
+        Format::Python => run.script(tool, &["python3", "python"], "python.py", include_str!("harness/python.py")),
+        Format::Javascript => {
+            run.script(tool, &["node", "nodejs"], "javascript.mjs", include_str!("harness/javascript.mjs"))
+        }
+        Format::St => {
+            run.script(tool, &["python3", "python"], "structured_text.py", include_str!("harness/structured_text.py"))
+        }
+        Format::Onnx => run.script(tool, &["python3", "python"], "onnx_harness.py", include_str!("harness/onnx.py")),
+        Format::Fis => run.script(tool, &["octave-cli", "octave"], "fis_harness.m", include_str!("harness/fis.m")),
+        Format::Fcl if interface.target.dialect != Dialect::Fuzzylite => run.rules(),
+        Format::Fll | Format::Fcl => {
+            run.script(tool, &["python3", "python"], "fll_harness.py", include_str!("harness/fll.py"))
+        }
+        Format::Json => run.json(),
+    }
+}
+
+/// The same by what is quick, for a certificate: Octave takes a minute for what a reader of our own does in a moment.
+pub fn execute_quickly(interface: &Interface, path: &Path, vectors: &Vectors) -> Result<Verification> {
+    if !matches!(interface.target.format, Format::Fis | Format::Fcl) {
+        return execute(interface, path, vectors, None);
+    }
+    Run { interface, path, directory: Path::new(""), vectors }.rules()
+}
+
+/// Ends a harness that lacks a package; what is missing stands on standard error.
+const PACKAGE_MISSING: i32 = 3;
+
+struct Run<'a> {
+    interface: &'a Interface,
+    path: &'a Path,
+    directory: &'a Path,
+    vectors: &'a Vectors,
+}
+
+impl Run<'_> {
+    fn c(&self, tool: Option<&[String]>) -> Result<Verification> {
+        let names = &self.interface.names;
+        let header = self.path.with_extension("h");
+        let header = header.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let main = fill(
+            include_str!("harness/main.c.jinja"),
+            context! { header, n => names, remembers => self.interface.remembers },
+        )?;
+        let source = self.write("main.c", &main)?;
+        let program = self.directory.join("main");
+        let usual = std::env::var("CC").ok();
+        let usual: Vec<&str> = usual.as_deref().into_iter().chain(["cc", "gcc", "clang"]).collect();
+        let Some(tool) = choose(tool, &usual, &["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic"]) else {
+            return Ok(missing(&usual));
+        };
+        let mut compile = command(&tool);
+        compile.arg("-I").arg(self.path.parent().unwrap_or(Path::new(".")));
+        compile.args([self.path, &source]).arg("-o").arg(&program);
+        if self.interface.target.mathematics == Mathematics::Library {
+            compile.arg("-lm");
+        }
+        if let Some(said) = failure(&mut compile) {
+            return Ok(Verification::Failed { said });
+        }
+        self.run(Command::new(program), &tool)
+    }
+
+    fn rust(&self, tool: Option<&[String]>) -> Result<Verification> {
+        let usual = ["rustc"];
+        let Some(tool) = choose(tool, &usual, &["--edition", "2021", "-O", "-D", "warnings"]) else {
+            return Ok(missing(&usual));
+        };
+        let path = self.path.to_string_lossy().replace('\\', "/");
+        // First as a library without `std`, then in a program that has it.
+        let library = self.write("library.rs", &format!("#![no_std]\n#[path = \"{path}\"]\npub mod controller;\n"))?;
+        let mut compile = command(&tool);
+        compile.args(["--crate-type", "lib", "--emit", "metadata", "--out-dir"]).arg(self.directory).arg(library);
+        if let Some(said) = failure(&mut compile) {
+            return Ok(Verification::Failed { said });
+        }
+        let main = fill(include_str!("harness/main.rs.jinja"), context! { path, n => &self.interface.names })?;
+        let source = self.write("main.rs", &main)?;
+        let program = self.directory.join("main");
+        let mut compile = command(&tool);
+        // A program uses less of the module than a library exports.
+        compile.args(["-A", "dead_code"]).arg(source).arg("-o").arg(&program);
+        if let Some(said) = failure(&mut compile) {
+            return Ok(Verification::Failed { said });
+        }
+        self.run(Command::new(program), &tool)
+    }
+
+    fn script(&self, tool: Option<&[String]>, usual: &[&str], name: &str, text: &str) -> Result<Verification> {
+        let Some(tool) = choose(tool, usual, &[]) else {
+            return Ok(missing(usual));
+        };
+        let script = self.write(name, text)?;
+        let interface = self.directory.join("interface.json");
+        files::write_json(&interface, self.interface)?;
+        let mut run = command(&tool);
+        run.arg(script).arg(self.path).arg(interface);
+        self.run(run, &tool)
+    }
+
+    /// Rules in a format for which there is no program but our own reader.
+    fn rules(&self) -> Result<Verification> {
+        let mut policy = import::read(self.path)?.policy;
+        // A tool for these formats knows no circle, whatever our own comment says.
+        policy.states.iter_mut().for_each(|state| state.periodic = false);
+        let act = |state: &Vec<f64>| (policy.act(state), false);
+        Ok(Verification::Ran { tool: own_reader(), rows: self.vectors.states.iter().map(act).collect() })
+    }
+
+    fn json(&self) -> Result<Verification> {
+        let file: ControllerFile = files::read_json(self.path)?;
+        let ControllerFile { name, policy, guard, fallback, rate_limits, .. } = file;
+        let controller = Controller::new(&name, policy, self.interface.precision, guard, fallback, rate_limits)?;
+        let mut last = controller.first();
+        let step = |state: &Vec<f64>| {
+            let outside = controller.step(&mut last, state);
+            (last.clone(), outside)
+        };
+        Ok(Verification::Ran { tool: own_reader(), rows: self.vectors.states.iter().map(step).collect() })
+    }
+
+    /// Runs a program over the states.
+    fn run(&self, mut program: Command, tool: &[String]) -> Result<Verification> {
+        let mut input = String::new();
+        for state in &self.vectors.states {
+            let words: Vec<String> = state.iter().map(|value| format!("{value:?}")).collect();
+            let _ = writeln!(input, "{}", words.join(" "));
+        }
+        let input = self.write("states.txt", &input)?;
+        let input = File::open(&input).map_err(|source| Error::read(&input, source))?;
+        let output = match program.current_dir(self.directory).stdin(input).output() {
+            Ok(output) => output,
+            Err(error) => return Ok(Verification::Failed { said: error.to_string() }),
+        };
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        if output.status.code() == Some(PACKAGE_MISSING) {
+            return Ok(Verification::Missing { what: said });
+        }
+        // Sanitizers speak on standard error and go on.
+        if !output.status.success() || said.contains("runtime error") {
+            return Ok(Verification::Failed { said: format!("{} {said}", output.status) });
+        }
+        let actions = self.interface.names.actions.len();
+        let rows =
+            String::from_utf8_lossy(&output.stdout).lines().map(|line| row(line, actions)).collect::<Option<Vec<_>>>();
+        let rows = rows.map(|rows| match &self.interface.outer {
+            None => rows,
+            Some(outer) => {
+                let act =
+                    |row: Vec<f64>| row.into_iter().zip(outer).map(|(output, outer)| outer.action(output)).collect();
+                rows.into_iter().map(|(row, outside)| (act(row), outside)).collect()
+            }
+        });
+        match rows {
+            Some(rows) if rows.len() == self.vectors.len() => {
+                Ok(Verification::Ran { tool: version(tool, &said), rows })
+            }
+            _ => Ok(Verification::Failed { said: "it did not give an action for each state".into() }),
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let path = self.directory.join(name);
+        std::fs::write(&path, text).map_err(|source| Error::write(&path, source))?;
+        Ok(path)
+    }
+}
+
+fn own_reader() -> String {
+    format!("fpsrl {}, its own reader", env!("CARGO_PKG_VERSION"))
+}
+
+/// The actions and the flag of a line.
+fn row(line: &str, actions: usize) -> Option<(Vec<f64>, bool)> {
+    let mut words: Vec<&str> = line.split_whitespace().collect();
+    let outside = words.pop()? == "1";
+    let numbers: Vec<f64> = words.iter().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    (numbers.len() == actions).then_some((numbers, outside))
+}
+
+fn fill(template: &str, context: minijinja::Value) -> Result<String> {
+    let mut environment = minijinja::Environment::new();
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    environment.set_keep_trailing_newline(true);
+    environment.render_str(template, context).map_err(|_| Error::Internal("a template of a harness is broken"))
+}
+
+/// The command to use: what the user asked for, or the first of the usual ones that is there, with its usual arguments.
+fn choose(tool: Option<&[String]>, usual: &[&str], arguments: &[&str]) -> Option<Vec<String>> {
+    let with_arguments = |program: &str| [&[program], arguments].concat().into_iter().map(str::to_owned).collect();
+    match tool {
+        // Without arguments of its own, it gets the usual ones.
+        Some([program]) => answers(program).then(|| with_arguments(program)),
+        Some([program, rest @ ..]) => answers(program).then(|| [std::slice::from_ref(program), rest].concat()),
+        _ => usual.iter().find(|program| answers(program)).map(|program| with_arguments(program)),
+    }
+}
+
+fn answers(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn command(tool: &[String]) -> Command {
+    let mut command = Command::new(&tool[0]);
+    command.args(&tool[1..]);
+    command
+}
+
+fn missing(usual: &[&str]) -> Verification {
+    Verification::Missing { what: format!("none of {} is on this machine", usual.join(", ")) }
+}
+
+/// What a compiler said if it failed.
+fn failure(command: &mut Command) -> Option<String> {
+    match command.stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// The first line of what a tool says about itself, and what a harness adds on standard error.
+fn version(tool: &[String], said: &str) -> String {
+    let output = Command::new(&tool[0]).arg("--version").stdin(Stdio::null()).output();
+    let first = output
+        .ok()
+        .and_then(|output| String::from_utf8_lossy(&output.stdout).lines().next().map(|line| line.trim().to_owned()));
+    let first = first.unwrap_or_else(|| tool[0].clone());
+    if said.is_empty() { first } else { format!("{first}, {}", said.lines().next().unwrap_or_default()) }
+}

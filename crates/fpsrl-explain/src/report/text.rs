@@ -1,0 +1,31 @@
+//! Numbers and names as the page shows them.
+
+use crate::explain::{escape, minus, shortened};
+use fpsrl_base::text::{number, with_unit};
+
+/// A return, for people.
+pub(super) fn amount(value: f64) -> String {
+    if value.abs() >= 1.0 && value.abs() < 1e6 { minus(&format!("{value:.2}")) } else { minus(&number(value)) }
+}
+
+/// A number with its unit, for a page.
+pub(super) fn measure(value: f64, unit: &str) -> String {
+    escape(&with_unit(&minus(&number(value)), unit))
+}
+
+/// A name as the page shows it; what is written from right to left keeps to itself.
+pub(super) fn name(text: &str) -> String {
+    format!("<bdi>{}</bdi>", escape(text))
+}
+
+/// A share in percent, for people.
+pub(super) fn share(value: f64) -> String {
+    let percent = 100.0 * value;
+    if percent > 0.0 && percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}
+
+/// The label of an axis.
+pub(super) fn with_unit_in(name: &str, unit: &str) -> String {
+    let name = shortened(name, 36);
+    if unit.is_empty() { name } else { format!("{name} in {}", shortened(unit, 16)) }
+}

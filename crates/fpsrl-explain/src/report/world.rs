@@ -1,0 +1,116 @@
+//! The world of a run directory, as the report needs it: to roll out on, and to be computed in a browser.
+
+use serde::Serialize;
+
+use fpsrl_base::error::Result;
+use fpsrl_data::System;
+use fpsrl_engine::world::World;
+use fpsrl_search::Worlds;
+use fpsrl_world::Actuator;
+use fpsrl_world::approximator::Approximator;
+use fpsrl_world::model::{VariableModel, WorldModel};
+
+/// A run's world.
+pub(super) struct RunWorld {
+    /// To roll out on.
+    pub(super) world: Box<dyn World>,
+    /// The same, for actions that have been applied already.
+    pub(super) unlimited: Box<dyn World>,
+    /// The networks, if the world is one set of them that a browser can compute too.
+    pub(super) networks: Option<PageWorld>,
+    /// What predicts each quantity, in words, by name.
+    pub(super) made_of: Vec<(String, String)>,
+    /// Where it comes from.
+    pub(super) worlds: Worlds,
+}
+
+/// The world that a run learned.
+pub(super) fn world_of(worlds: Worlds, system: &System) -> Result<RunWorld> {
+    let (world, unlimited) = (worlds.first(system)?, worlds.unlimited(system)?);
+    let (networks, made_of) = match &worlds {
+        Worlds::Learned(learned) => {
+            let model = &learned.0.world;
+            let parts = model.variables.iter().chain([&model.reward]);
+            (page_world(model), parts.map(|part| (part.name.clone(), made_of(part))).collect())
+        }
+        Worlds::Process(_) => (None, Vec::new()),
+    };
+    Ok(RunWorld { world, unlimited, networks, made_of, worlds })
+}
+
+/// What predicts a quantity.
+fn made_of(part: &VariableModel) -> String {
+    match (&part.instead, part.layers) {
+        (Some(Approximator::GaussianProcess(_)), _) => "Gaussian process".into(),
+        (Some(Approximator::Forest(_)), _) => "forest".into(),
+        (None, 1) => "network, 1 hidden layer".into(),
+        (None, layers) => format!("network, {layers} hidden layers"),
+    }
+}
+
+/// A set of networks as `web/world.js` reads it.
+#[derive(Clone, Debug, Serialize)]
+pub struct PageWorld {
+    variables: Vec<PageNetwork>,
+    reward: PageNetwork,
+    reward_limits: [f64; 2],
+    /// How actions are applied.
+    actuators: Vec<Actuator>,
+    regions: Vec<PageRegion>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct PageNetwork {
+    angle: bool,
+    /// Centre and spread of each input.
+    inputs: Vec<[f64; 2]>,
+    output: [f64; 2],
+    layers: Vec<PageLayer>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct PageLayer {
+    weights: Vec<f64>,
+    biases: Vec<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct PageRegion {
+    /// Variable, whether above, and where.
+    bounds: Vec<(usize, bool, f64)>,
+    reward: f64,
+    later_reward: f64,
+}
+
+/// A world for the page. Only networks are computed there, no formulas of the user's own.
+pub fn page_world(model: &WorldModel) -> Option<PageWorld> {
+    let is_network = |part: &VariableModel| part.instead.is_none();
+    if model.known.is_some() || !model.variables.iter().chain([&model.reward]).all(is_network) {
+        return None;
+    }
+    let network = |part: &VariableModel| PageNetwork {
+        angle: part.angle,
+        inputs: part.inputs.iter().map(|scale| [scale.centre, scale.spread]).collect(),
+        output: [part.output.centre, part.output.spread],
+        layers: part
+            .network
+            .layers
+            .iter()
+            .map(|layer| PageLayer { weights: layer.weights.clone(), biases: layer.biases.clone() })
+            .collect(),
+    };
+    let regions = model.absorbing.iter().flat_map(|absorbing| &absorbing.regions);
+    Some(PageWorld {
+        variables: model.variables.iter().map(network).collect(),
+        reward: network(&model.reward),
+        reward_limits: model.reward_limits,
+        actuators: model.actuators.clone(),
+        regions: regions
+            .map(|region| PageRegion {
+                bounds: region.bounds.iter().map(|bound| (bound.variable, bound.above, bound.at)).collect(),
+                reward: region.reward,
+                later_reward: region.later_reward,
+            })
+            .collect(),
+    })
+}

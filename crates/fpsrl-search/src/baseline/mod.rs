@@ -1,0 +1,18 @@
+//! Yardsticks: what a fuzzy policy is compared with.
+//!
+//! [`nfq`] learns a policy that nobody can read, from the same log, without a world model (section 6 of the paper).
+//! [`pso_p`] plans each trajectory on its own, and so tells how much any policy could reach on a world.
+
+pub mod behaviour;
+mod feedback;
+pub mod nfq;
+pub mod pso_p;
+mod q_network;
+mod q_policy;
+mod rolling;
+mod target_scale;
+
+pub use feedback::Linear;
+pub use q_network::QNetwork;
+pub use q_policy::{QPolicy, QPolicyKernel};
+pub use target_scale::TargetScale;

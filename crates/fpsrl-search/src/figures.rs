@@ -1,0 +1,458 @@
+//! `summary.json`: the figures of a run, filled in stage by stage.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use fpsrl_data::System;
+use fpsrl_world::LearnedWorlds;
+use fpsrl_world::quality::Verdict;
+
+use crate::baseline::QPolicy;
+use crate::baseline::nfq::NfqSettings;
+use crate::search::Promise;
+use crate::search::race::RaceFigures;
+use crate::{PolicySettings, SearchSettings};
+
+/// The figures of a run. What a stage has not brought yet is `null`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Summary {
+    /// The problem's name.
+    pub problem: String,
+    /// The seed of every random number.
+    pub seed: u64,
+    /// Transitions in the log.
+    pub samples: usize,
+    /// Rules for each action.
+    pub rules: usize,
+    /// Particles of the swarm.
+    pub particles: usize,
+    /// Iterations of the swarm; those made, once it has searched.
+    pub iterations: usize,
+    /// The policy's mean return on the world model, from the start states of the evaluation.
+    pub model_return: Option<f64>,
+    /// The policy's mean return on the true plant, from the same start states; null without a plant.
+    pub true_return: Option<f64>,
+    /// The true return less the model's: how far the model flatters the policy, if negative.
+    pub gap: Option<f64>,
+    /// The return from which the problem counts as solved.
+    pub success_threshold: Option<f64>,
+    /// Whether the true return reaches it.
+    pub success: Option<bool>,
+    /// The best mean return that the search found, from its own start states.
+    pub search_return: Option<f64>,
+    /// Of each state variable and the reward: mean squared error over variance, on rows that training never saw.
+    pub world_errors: Figures,
+    /// Why the search ended: "finished" all its iterations, or "stalled" without improving.
+    pub search_ending: Option<String>,
+    /// Instruction set and numeric mode of the rollouts.
+    pub numerics: Option<String>,
+    /// How rules were added; null if their number was given.
+    #[serde(default)]
+    pub growth: Option<RuleGrowth>,
+    /// How a race went; null if something else searched.
+    #[serde(default)]
+    pub race: Option<RaceFigures>,
+    /// What plans reach on the world model; null if nobody asked.
+    #[serde(default)]
+    pub ceiling: Option<Ceiling>,
+    /// What the plant does today; null for a log that was generated.
+    #[serde(default)]
+    pub behaviour: Option<Behaviour>,
+    /// The policy without the conditions that do not matter; null without a report.
+    #[serde(default)]
+    pub simple: Option<SimpleFigures>,
+    /// How far the world model can be trusted; null before it is learned.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+    /// What the policy promises, beside what a judge says that has seen other episodes.
+    #[serde(default)]
+    pub promise: Option<Promise>,
+    /// Whether the true return lies within the promise's interval; null without a plant.
+    #[serde(default)]
+    pub promise_kept: Option<bool>,
+    /// Past steps that a state carries: of the log's history, or of actions that move slowly; null without any.
+    #[serde(default)]
+    pub history: Option<usize>,
+    /// Members of the ensemble that was searched on.
+    #[serde(default)]
+    pub members: Option<usize>,
+    /// Steps of the world model that the search took.
+    pub model_steps: Option<u64>,
+    /// Seconds that each stage took.
+    pub seconds: Figures,
+    /// Threads that the last stage could use.
+    pub threads: usize,
+    /// The version of fpsrl that wrote this.
+    pub version: String,
+    /// The digest of the log.
+    pub data_sha256: String,
+    /// The digest of the policy that the figures are of; null before there is one, or before it was judged.
+    #[serde(default)]
+    pub policy_sha256: Option<String>,
+}
+
+impl Summary {
+    /// The stages before any policy.
+    pub const UP_TO_WORLD: [&str; 3] = ["generate", "import", "fit"];
+
+    /// The summary of a run of which only the log is known.
+    pub fn new(
+        system: &System,
+        policy: &PolicySettings,
+        search: &SearchSettings,
+        samples: usize,
+        data_sha256: String,
+    ) -> Self {
+        Self {
+            problem: system.name().to_owned(),
+            seed: system.seed(),
+            samples,
+            rules: policy.rules,
+            particles: search.particles,
+            iterations: search.iterations,
+            model_return: None,
+            true_return: None,
+            gap: None,
+            success_threshold: system.success(),
+            success: None,
+            search_return: None,
+            search_ending: None,
+            numerics: None,
+            growth: None,
+            race: None,
+            ceiling: None,
+            behaviour: None,
+            simple: None,
+            verdict: None,
+            promise: None,
+            promise_kept: None,
+            history: Some(system.longest_memory()).filter(|steps| *steps > 0),
+            members: None,
+            world_errors: Figures::default(),
+            model_steps: None,
+            seconds: Figures::default(),
+            threads: rayon::current_num_threads(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            data_sha256,
+            policy_sha256: None,
+        }
+    }
+
+    /// Puts in what is known of the worlds.
+    pub fn set_world(&mut self, worlds: &LearnedWorlds, verdict: Option<&Verdict>) {
+        let world = &worlds.world;
+        self.verdict = verdict.cloned();
+        self.members = Some(worlds.members.len() + 1);
+        for part in world.variables.iter().chain([&world.reward]).filter(|part| !part.is_carried()) {
+            self.world_errors.set(&part.name, part.generalisation_error);
+        }
+        if let Some(absorbing) = &world.absorbing {
+            self.world_errors.set("absorbing", absorbing.generalisation_error);
+        }
+    }
+
+    /// What is known of the world stays; what was known of a policy that is there no more goes.
+    pub fn forget_policy(&mut self) {
+        self.model_return = None;
+        self.true_return = None;
+        self.gap = None;
+        self.success = None;
+        self.search_return = None;
+        self.search_ending = None;
+        self.growth = None;
+        self.race = None;
+        self.ceiling = None;
+        self.simple = None;
+        self.promise = None;
+        self.promise_kept = None;
+        self.model_steps = None;
+        self.policy_sha256 = None;
+        self.seconds.0.retain(|(stage, _)| Self::UP_TO_WORLD.contains(&stage.as_str()));
+    }
+}
+
+/// How much plans of PSO-P reach on the world model, from the same start states as the policy.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Ceiling {
+    /// The mean return of the best plans.
+    #[serde(rename = "return")]
+    pub ceiling: f64,
+    /// The same of plans that were found without the help of any policy.
+    pub unaided: f64,
+    /// The policy's own mean return from these start states.
+    pub policy: f64,
+    /// Start states that plans were searched from.
+    pub start_states: usize,
+    /// The mean return of doing nothing, every action in the middle of its limits; null in old files.
+    #[serde(default)]
+    pub idle: Option<f64>,
+    /// How much of the way from doing nothing to the ceiling the policy goes, 1 at most and below 0 if it does worse than
+    /// nothing; null if there is no way to go.
+    #[serde(default)]
+    pub share: Option<f64>,
+    /// Model steps that the plans took; null in old files.
+    #[serde(default)]
+    pub model_steps: Option<u64>,
+}
+
+impl Ceiling {
+    /// The share of the way below which a policy is a poor one.
+    ///
+    /// Plans know their start state and the whole future of the world, so no policy need go all the way. Good ones of the
+    /// benchmarks went 96 % (mountain car) and 99 % (balancing); a search that was too short ended at 48 % (swing-up).
+    pub const POOR: f64 = 0.8;
+
+    /// The share of a search's model steps that a ceiling may take besides.
+    pub const BUDGET_SHARE: f64 = 0.15;
+
+    /// Rollouts from each of ten start states that a ceiling takes at least; of a process, which is slow, fewer.
+    const LEAST_ROLLOUTS: [u64; 2] = [2_000, 300];
+
+    /// Rollouts of a ceiling at most: good plans from fifty start states, whose mean hardly moves any more.
+    const MOST_ROLLOUTS: u64 = 50 * Self::ROLLOUTS;
+
+    /// Rollouts that plans from a start state need to be good: as many start states are taken as the budget has of them.
+    pub const ROLLOUTS: u64 = 8_000;
+
+    /// Model steps for the ceiling of a system whose search took so many, if that is known; a simulator is slow, and takes
+    /// fewer.
+    ///
+    /// ```
+    /// use fpsrl_data::System;
+    /// use fpsrl_search::figures::Ceiling;
+    /// let system = System::benchmark("cart-pole-swing-up")?;
+    /// assert_eq!(Ceiling::budget(&system, false, Some(800_000_000)), 120_000_000);
+    /// assert_eq!(Ceiling::budget(&system, false, None), 10_000_000);
+    /// assert_eq!(Ceiling::budget(&system, false, Some(6_000_000_000)), 200_000_000);
+    /// # Ok::<(), fpsrl_base::Error>(())
+    /// ```
+    pub fn budget(system: &System, simulated: bool, search_steps: Option<u64>) -> u64 {
+        let rollouts = Self::LEAST_ROLLOUTS[usize::from(simulated)];
+        let least = 10 * rollouts * system.horizon() as u64;
+        let most = Self::MOST_ROLLOUTS * system.horizon() as u64;
+        least.max((Self::BUDGET_SHARE * search_steps.unwrap_or(0) as f64) as u64).min(most)
+    }
+
+    /// How much of the way from doing nothing to the ceiling a return goes; none if there is no way to go.
+    pub fn share_of(policy: f64, idle: f64, ceiling: f64) -> Option<f64> {
+        let way = ceiling - idle;
+        // What is next to nothing beside the returns is their rounding.
+        let share = (policy - idle) / way;
+        (way > 1e-6 * (ceiling.abs() + idle.abs()) && share.is_finite()).then(|| share.min(1.0))
+    }
+
+    /// What to try if the policy stays far below the ceiling; none if it does not.
+    ///
+    /// ```
+    /// use fpsrl_search::figures::Ceiling;
+    /// let ceiling = |share| Ceiling {
+    ///     ceiling: -30.0, unaided: -32.0, policy: -40.0, start_states: 20,
+    ///     idle: Some(-150.0), share, model_steps: Some(20_000_000),
+    /// };
+    /// assert!(ceiling(Some(0.4)).advice().unwrap().contains("more rules"));
+    /// assert_eq!(ceiling(Some(0.92)).advice(), None);
+    /// assert_eq!(ceiling(None).advice(), None);
+    /// ```
+    pub fn advice(&self) -> Option<String> {
+        let share = self.share.filter(|share| *share < Self::POOR)?;
+        let how = match share > 0.0 {
+            true => "far from the ceiling",
+            false => "no better than doing nothing",
+        };
+        let remedies = "more rules (--rules auto), more effort (--particles, --iterations) or a longer horizon";
+        Some(format!("{how}: try {remedies}"))
+    }
+}
+
+/// What `policy.simple.json` saves, and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct SimpleFigures {
+    /// Conditions of the whole policy.
+    pub conditions: usize,
+    /// Conditions that were taken away.
+    pub removed: usize,
+    /// What it was allowed to lose, in units of the return, from the start states of the search.
+    pub tolerance: f64,
+    /// Its mean return on the world model, from the start states of the evaluation.
+    pub model_return: f64,
+    /// Its mean return on the true plant; null without a plant.
+    pub true_return: Option<f64>,
+    /// What it earns less than the whole policy on the world model; negative if it earns more.
+    pub price: f64,
+}
+
+/// How rules were added.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RuleGrowth {
+    /// What another rule had to bring, as a share of the way from `idle` to `ceiling`.
+    pub tolerance: f64,
+    /// The return of doing nothing.
+    pub idle: f64,
+    /// The return of plans.
+    pub ceiling: f64,
+    /// The searches.
+    pub steps: Vec<GrowthStep>,
+}
+
+/// A search with so many rules.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct GrowthStep {
+    /// Rules for each action.
+    pub rules: usize,
+    /// The best mean return that it found.
+    pub search_return: f64,
+}
+
+/// What the log earned, and what rules earn that imitate it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Behaviour {
+    /// The mean return of the logged behaviour, from beginnings spread over the log.
+    pub logged_return: f64,
+    /// Beginnings that could be followed for the whole horizon; 0 if the figure is that of the mean reward.
+    pub windows: usize,
+    /// The mean return on the world model of a fuzzy policy of the same size that imitates the log.
+    pub cloned_return: f64,
+    /// The share of the actions' variance that the imitation misses.
+    pub clone_error: f64,
+}
+
+/// What `front/front.json` holds.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Front {
+    /// What a simpler policy may lose and still be chosen, as a share of the way from doing nothing to the ceiling.
+    pub tolerance: f64,
+    /// The points, the simplest first.
+    pub points: Vec<FrontEntry>,
+}
+
+/// A point of the front.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrontEntry {
+    /// Its policy's file, in `front/`.
+    pub file: String,
+    /// Rules for each action, mirrored ones counted.
+    pub rules: usize,
+    /// Conditions of all rules, mirrored ones counted.
+    pub conditions: usize,
+    /// The fitness that it was compared by, from start states that it was not searched on.
+    pub fitness: f64,
+    /// Its mean return over the members of the ensemble, from other start states again.
+    #[serde(rename = "return")]
+    pub mean: f64,
+    /// Its mean return on the judge's worlds; null without a judge.
+    pub rescored: Option<f64>,
+    /// Whether it keeps its promise; null without a judge.
+    pub holds: Option<bool>,
+    /// Whether it is the run's policy.
+    pub chosen: bool,
+}
+
+/// What `nfq.json` holds: how NFQ did on a run's log.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NfqResult {
+    /// How it ran.
+    pub settings: NfqSettings,
+    /// The iteration whose policy did best on the world model.
+    pub best_iteration: usize,
+    /// The policy's mean return on the world model, from the start states of the evaluation.
+    pub model_return: f64,
+    /// The policy's mean return on the true plant, from the same start states; null without a plant.
+    pub true_return: Option<f64>,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// The digest of the world model that chose the iteration.
+    pub world_sha256: String,
+    /// The policy.
+    pub policy: QPolicy,
+}
+
+/// Numbers by name, in an order that means something.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures(pub Vec<(String, f64)>);
+
+impl Figures {
+    /// Sets a number; a new name comes last.
+    pub fn set(&mut self, name: &str, value: f64) {
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => self.0.push((name.to_owned(), value)),
+        }
+    }
+
+    /// The number of a name.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
+
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Figures {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FiguresVisitor;
+        impl<'de> Visitor<'de> for FiguresVisitor {
+            type Value = Figures;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("numbers by name")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Figures, A::Error> {
+                let mut figures = Figures::default();
+                while let Some((name, value)) = map.next_entry::<String, f64>()? {
+                    figures.set(&name, value);
+                }
+                Ok(figures)
+            }
+        }
+        deserializer.deserialize_map(FiguresVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_the_way_ends_at_one_and_needs_a_way() {
+        assert_eq!(Ceiling::share_of(-60.0, -100.0, -20.0), Some(0.5));
+        assert_eq!(Ceiling::share_of(-120.0, -100.0, -20.0), Some(-0.25));
+        assert_eq!(Ceiling::share_of(-19.0, -100.0, -20.0), Some(1.0));
+        assert_eq!(Ceiling::share_of(0.0, 0.0, 0.0), None);
+        assert_eq!(Ceiling::share_of(-63.6, -63.6, -63.6 + 1e-7), None);
+        assert_eq!(Ceiling::share_of(f64::NAN, -100.0, -20.0), None);
+    }
+
+    #[test]
+    fn a_ceiling_of_an_older_version_is_read() {
+        let text = r#"{"return": -41.0, "unaided": -42.0, "policy": -43.0, "start_states": 10}"#;
+        let ceiling: Ceiling = serde_json::from_str(text).unwrap();
+        assert_eq!((ceiling.idle, ceiling.share, ceiling.advice()), (None, None, None));
+    }
+
+    #[test]
+    fn a_summary_reads_back_to_itself_in_its_own_order() {
+        let system = System::benchmark("mountain-car").unwrap();
+        let (policy, search) = (PolicySettings::default(), SearchSettings::default());
+        let mut summary = Summary::new(&system, &policy, &search, 10, "0".into());
+        summary.seconds.set("generate", 0.5);
+        summary.seconds.set("fit", 1.5);
+        summary.seconds.set("generate", 0.25);
+        summary.true_return = Some(-42.0);
+        let text = fpsrl_base::files::to_json(&summary).unwrap();
+        assert!(text.find("\"generate\": 0.25").unwrap() < text.find("\"fit\": 1.5").unwrap());
+        assert!(text.contains("\"model_return\": null"));
+        let back: Summary = fpsrl_base::files::parse_json(text.as_bytes(), "summary.json".as_ref()).unwrap();
+        assert_eq!(back, summary);
+        assert_eq!(back.seconds.get("fit"), Some(1.5));
+    }
+}

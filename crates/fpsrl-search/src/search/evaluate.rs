@@ -1,0 +1,45 @@
+//! Scores a policy where it counts: on the true plant, and beside it on the world model, from start states that the
+//! search never saw.
+
+use fpsrl_data::System;
+use fpsrl_data::plant::PlantKind;
+use fpsrl_engine::policy::Policy;
+use fpsrl_engine::rollout::{FitnessFunction, StartStates};
+use fpsrl_engine::simd::Numerics;
+use fpsrl_engine::world::World;
+use rayon::prelude::*;
+
+/// The return from each start state on the true plant of whoever chooses the actions, in f64 throughout.
+pub fn true_returns(
+    system: &System,
+    plant: PlantKind,
+    act: impl Fn(&[f64]) -> Vec<f64> + Sync,
+    starts: &StartStates,
+) -> Vec<f64> {
+    let discount = system.discount();
+    (0..starts.len())
+        .into_par_iter()
+        .map(|index| {
+            let mut state = starts.row(index);
+            let (mut sum, mut weight) = (0.0, 1.0);
+            for _ in 0..system.horizon() {
+                let action = act(&state);
+                sum += weight * plant.step(&mut state, &action).reward;
+                weight *= discount;
+            }
+            sum
+        })
+        .collect()
+}
+
+/// The return of a policy from each start state on a world.
+pub fn world_returns(
+    system: &System,
+    world: &dyn World,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Vec<f64> {
+    let fitness = FitnessFunction::new(world, starts, system.horizon(), system.discount(), numerics);
+    fitness.returns(policy, &mut fitness.workspace()).to_vec()
+}

@@ -1,0 +1,152 @@
+//! Who scores positions: the seam between what is searched and where it is computed.
+//!
+//! An optimiser asks for positions, an evaluator scores them. The one here decodes each into a policy and rolls it out on
+//! the threads of this machine. Another may live elsewhere: all that it is given is a batch of trials, and values do not
+//! depend on who scored what in which order.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::{SearchOptions, outlook};
+use crate::RuleSpace;
+use crate::SearchSettings;
+use crate::optimiser::Scope;
+use fpsrl_data::System;
+use fpsrl_engine::policy::FuzzyKernel;
+use fpsrl_engine::rollout::{Fitness, FitnessFunction, Outlook};
+use fpsrl_engine::world::World;
+
+/// A position to be scored.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    /// The position in the space of rules.
+    pub position: &'a [f64],
+    /// What it has to exceed; below, its value need not be known.
+    pub to_beat: f64,
+    /// What it is scored on.
+    pub scope: Scope,
+}
+
+/// Scores batches of positions.
+pub trait Evaluator {
+    /// The fitness of each trial, in their order. A value is the same to the last bit whatever is to be beaten; none means
+    /// that it does not exceed that.
+    fn score(&self, trials: &[Trial<'_>]) -> Vec<Fitness>;
+}
+
+impl<E: Evaluator + ?Sized> Evaluator for &E {
+    fn score(&self, trials: &[Trial<'_>]) -> Vec<Fitness> {
+        (**self).score(trials)
+    }
+}
+
+/// Scores positions on the threads of this machine.
+pub struct Threads<'a> {
+    system: &'a System,
+    settings: &'a SearchSettings,
+    space: &'a RuleSpace,
+    worlds: Vec<&'a dyn World>,
+    options: SearchOptions,
+    /// The fitness functions that were asked for so far.
+    functions: Mutex<Vec<(Scope, Arc<FitnessFunction<'a>>)>>,
+}
+
+impl<'a> Threads<'a> {
+    /// Scores the policies of a space on one world or on the members of an ensemble.
+    pub fn new(
+        system: &'a System,
+        settings: &'a SearchSettings,
+        space: &'a RuleSpace,
+        worlds: Vec<&'a dyn World>,
+        options: SearchOptions,
+    ) -> Self {
+        Self { system, settings, space, worlds, options, functions: Mutex::new(Vec::new()) }
+    }
+
+    /// The fitness function of a scope.
+    fn function(&self, scope: Scope) -> Arc<FitnessFunction<'a>> {
+        // A function that a panicking thread left behind is as good as any.
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, function)) = functions.iter().find(|(known, _)| *known == scope) {
+            return Arc::clone(function);
+        }
+        let function = Arc::new(self.make(scope));
+        functions.push((scope, Arc::clone(&function)));
+        function
+    }
+
+    fn make(&self, scope: Scope) -> FitnessFunction<'a> {
+        let (system, settings, numerics) = (self.system, self.settings, self.options.numerics);
+        let (horizon, discount) = (system.horizon(), system.discount());
+        match scope {
+            Scope::Whole => {
+                let starts = system.search_starts(0, settings.start_states);
+                let worlds = self.worlds.clone();
+                let mut function =
+                    FitnessFunction::of_several(worlds, outlook(settings), &starts, horizon, discount, numerics);
+                let order = self.hardest_first(&function);
+                function.set_order(order);
+                function
+            }
+            Scope::Part { first, starts, member, steps } => {
+                let horizon = steps.unwrap_or(horizon);
+                let starts = system.search_starts(first, starts);
+                let (worlds, outlook) = match member {
+                    Some(member) => (vec![self.worlds[member % self.worlds.len()]], Outlook::MeanLessSpread(0.0)),
+                    None => (self.worlds.clone(), outlook(settings)),
+                };
+                FitnessFunction::of_several(worlds, outlook, &starts, horizon, discount, numerics)
+            }
+        }
+    }
+
+    /// The order of start states, those first from which a few policies earn least: it makes the bound of what a policy
+    /// can still earn fall fast, and changes no result.
+    fn hardest_first(&self, function: &FitnessFunction<'a>) -> Vec<usize> {
+        let count = function.start_count();
+        let mut order: Vec<usize> = (0..count).collect();
+        if count <= FitnessFunction::TOGETHER {
+            // All of them advance together anyway.
+            return order;
+        }
+        let shares = [0.25, 0.5, 0.75];
+        let mut totals = vec![0.0; count];
+        let mut workspace = function.workspace();
+        for share in shares {
+            let bounds = self.space.low().iter().zip(self.space.high());
+            let position: Vec<f64> = bounds.map(|(low, high)| low + share * (high - low)).collect();
+            let kernel = FuzzyKernel::new(&self.space.decode(&position));
+            for (total, value) in totals.iter_mut().zip(function.returns(&kernel, &mut workspace)) {
+                *total += value;
+            }
+        }
+        order.sort_by(|&a, &b| totals[a].total_cmp(&totals[b]));
+        order
+    }
+}
+
+impl Evaluator for Threads<'_> {
+    fn score(&self, trials: &[Trial<'_>]) -> Vec<Fitness> {
+        let functions: Vec<Arc<FitnessFunction<'_>>> = trials.iter().map(|trial| self.function(trial.scope)).collect();
+        (0..trials.len())
+            .into_par_iter()
+            // One position at a time: pruning makes their costs too unequal for larger portions.
+            .with_max_len(1)
+            .map_init(
+                || (self.space.blank(), FuzzyKernel::default(), None),
+                |(policy, kernel, room), index| {
+                    let (trial, function) = (&trials[index], &functions[index]);
+                    self.space.decode_into(trial.position, policy);
+                    kernel.load(policy);
+                    let to_beat = if self.options.prune { trial.to_beat } else { f64::NEG_INFINITY };
+                    let room = match room {
+                        Some((scope, workspace)) if *scope == trial.scope => workspace,
+                        _ => &mut room.insert((trial.scope, function.workspace())).1,
+                    };
+                    function.fitness(kernel, to_beat, room)
+                },
+            )
+            .collect()
+    }
+}

@@ -1,0 +1,341 @@
+//! What a policy promises, and whether a judge that was not bribed confirms it.
+//!
+//! The members of the ensemble have been searched on: a policy does well on them also because it was chosen for that. The
+//! judge's worlds come from episodes that nothing of the search has seen. Where both agree within their intervals, the
+//! promise holds; where they do not, the policy has found a mistake of its world, and the next candidate is asked.
+
+use serde::{Deserialize, Serialize};
+
+use super::world_returns;
+use crate::SearchSettings;
+use fpsrl_base::error::Result;
+use fpsrl_data::System;
+use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
+use fpsrl_engine::rollout::{Lanes, StartStates};
+use fpsrl_engine::simd::Numerics;
+use fpsrl_engine::world::World;
+use fpsrl_world::quality::student;
+use fpsrl_world::support::Support;
+use fpsrl_world::{LearnedWorlds, NetworkWorld};
+
+/// Start states whose rollouts are watched for steps outside the data.
+const WATCHED: usize = 128;
+
+/// What a policy promises.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Promise {
+    /// Its mean return over the members of the ensemble, from start states that the search has not seen.
+    #[serde(rename = "return")]
+    pub mean: f64,
+    /// Where the true return lies with 95 %, by the members' disagreement, the number of start states, and the error of
+    /// the reward in episodes that a model had not seen.
+    pub interval: [f64; 2],
+    /// Its mean return on the judge's worlds; null if the log is too short for a judge.
+    pub rescored: Option<f64>,
+    /// The judge's own interval.
+    pub judge_interval: Option<[f64; 2]>,
+    /// Whether the judge confirms it: the two intervals meet, or the judge expects more. Null without a judge.
+    pub holds: Option<bool>,
+    /// The share of steps outside the log's ranges.
+    pub outside: f64,
+    /// Candidates that did better on the members and were refused before this one.
+    pub rejected: usize,
+    /// Of each member, the first one first: its mean return.
+    pub member_returns: Vec<f64>,
+}
+
+impl Promise {
+    /// What a policy promises from given start states. Rewards are in doubt by so much, for the members and for the
+    /// judge: their error in episodes that a model had not seen, all of which may point the same way.
+    pub fn of(
+        system: &System,
+        worlds: &LearnedWorlds,
+        doubts: [f64; 2],
+        policy: &FuzzyPolicy,
+        starts: &StartStates,
+        numerics: Numerics,
+    ) -> Result<Self> {
+        let kernel = FuzzyKernel::new(policy);
+        let scored = |models: &mut dyn Iterator<Item = &fpsrl_world::model::WorldModel>| -> Result<Vec<Vec<f64>>> {
+            models
+                .map(|model| Ok(world_returns(system, &NetworkWorld::new(model)?, &kernel, starts, numerics)))
+                .collect()
+        };
+        let members = scored(&mut worlds.all_members())?;
+        let judges = scored(&mut worlds.judges.iter())?;
+        // No return lies beyond what the rewards of the log allow.
+        let steps = (0..system.horizon()).map(|step| system.discount().powi(step as i32)).sum::<f64>();
+        let possible = worlds.world.reward_limits.map(|limit| limit * steps);
+        let (mean, interval) = interval(&members, doubts[0] * steps, possible);
+        let judged = (!judges.is_empty()).then(|| self::interval(&judges, doubts[1] * steps, possible));
+        let outside = match &worlds.support {
+            None => 0.0,
+            Some(support) => {
+                let world = NetworkWorld::new(&worlds.world)?;
+                share_outside(system, &world, &kernel, support, &starts.clone().first(WATCHED), numerics)
+            }
+        };
+        Ok(Self {
+            mean,
+            interval,
+            rescored: judged.map(|(mean, _)| mean),
+            judge_interval: judged.map(|(_, interval)| interval),
+            holds: judged.map(|(_, judge)| judge[1] >= interval[0]),
+            outside,
+            rejected: 0,
+            member_returns: members.iter().map(|returns| mean_of(returns)).collect(),
+        })
+    }
+
+    /// What a policy promises on a world that is known: nothing but the start states is left to chance.
+    pub fn on(
+        system: &System,
+        world: &dyn World,
+        policy: &FuzzyPolicy,
+        starts: &StartStates,
+        numerics: Numerics,
+    ) -> Self {
+        let returns = vec![world_returns(system, world, &FuzzyKernel::new(policy), starts, numerics)];
+        let steps = (0..system.horizon()).map(|step| system.discount().powi(step as i32)).sum::<f64>();
+        let (mean, interval) = interval(&returns, 0.0, [f64::NEG_INFINITY, world.largest_reward() * steps]);
+        Self {
+            mean,
+            interval,
+            rescored: None,
+            judge_interval: None,
+            holds: None,
+            outside: 0.0,
+            rejected: 0,
+            member_returns: vec![mean],
+        }
+    }
+
+    /// Whether a policy with this promise may be taken.
+    pub fn is_acceptable(&self, settings: &SearchSettings) -> bool {
+        self.holds != Some(false) && settings.outside_limit.is_none_or(|limit| self.outside <= limit)
+    }
+}
+
+/// The first of the candidates, the best one first, whose promise holds; the first of all if none does.
+pub fn choose(
+    system: &System,
+    settings: &SearchSettings,
+    worlds: &LearnedWorlds,
+    doubts: [f64; 2],
+    candidates: &[FuzzyPolicy],
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Result<Option<(usize, Promise)>> {
+    let mut first = None;
+    for (index, policy) in candidates.iter().enumerate() {
+        let promise = Promise::of(system, worlds, doubts, policy, starts, numerics)?;
+        if promise.is_acceptable(settings) {
+            return Ok(Some((index, Promise { rejected: index, ..promise })));
+        }
+        first.get_or_insert(promise);
+    }
+    Ok(first.map(|promise| (0, promise)))
+}
+
+fn mean_of(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The mean over worlds, and where one more world's return from fresh start states would lie with 95 %.
+fn interval(returns: &[Vec<f64>], doubt: f64, [lowest, highest]: [f64; 2]) -> (f64, [f64; 2]) {
+    let means: Vec<f64> = returns.iter().map(|returns| mean_of(returns)).collect();
+    let mean = mean_of(&means);
+    let starts = returns[0].len() as f64;
+    // The returns of each start state, averaged over worlds: their variance is that of the start states.
+    let by_start =
+        (0..returns[0].len()).map(|start| returns.iter().map(|world| world[start]).sum::<f64>() / means.len() as f64);
+    let variance_of_starts = by_start.map(|value| (value - mean).powi(2)).sum::<f64>() / (starts - 1.0).max(1.0);
+    let of_starts = 1.96 * (variance_of_starts / starts).sqrt();
+    let count = means.len() as f64;
+    let variance_of_worlds = means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    let of_worlds = student(means.len()) * (variance_of_worlds * (1.0 + 1.0 / count)).sqrt();
+    let half = of_starts.hypot(of_worlds).hypot(doubt);
+    (mean, [(mean - half).max(lowest), (mean + half).min(highest)])
+}
+
+/// The share of a policy's steps whose next state lies outside the log's ranges.
+pub fn share_outside(
+    system: &System,
+    world: &dyn World,
+    policy: &dyn Policy,
+    support: &Support,
+    starts: &StartStates,
+    numerics: Numerics,
+) -> f64 {
+    let mut lanes = Lanes::new(world.state_count(), world.action_count(), starts.len());
+    lanes.set_live(starts.len());
+    for variable in 0..world.state_count() {
+        for (to, from) in lanes.state_mut(variable).iter_mut().zip(starts.column(variable)) {
+            *to = *from as f32;
+        }
+    }
+    let (mut outside, mut steps) = (0u64, 0u64);
+    let mut state = vec![0.0; world.state_count()];
+    for _ in 0..system.horizon() {
+        policy.act(&mut lanes, numerics);
+        world.advance(&mut lanes, numerics);
+        for lane in (0..lanes.live()).rev() {
+            if lanes.absorbed()[lane] != 0.0 {
+                lanes.retire(lane);
+                continue;
+            }
+            for (variable, value) in state.iter_mut().enumerate() {
+                *value = f64::from(lanes.state(variable)[lane]);
+            }
+            outside += u64::from(support.distance(&state) > 0.0);
+            steps += 1;
+        }
+        if lanes.live() == 0 {
+            break;
+        }
+    }
+    outside as f64 / steps.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpsrl_data::scaling::Scale;
+    use fpsrl_data::system::{Surroundings, WrittenAction, WrittenState, WrittenSystem};
+    use fpsrl_engine::policy::{ActionRules, Quantity, Rule};
+    use fpsrl_engine::simd::Mode;
+    use fpsrl_world::model::{FORMAT, VariableModel, WorldModel};
+    use fpsrl_world::network::{Layer, Network};
+
+    /// A quantity that is `slope` times the input of this number, for arctangents that are nearly linear.
+    fn variable(name: &str, inputs: usize, input: usize, slope: f64) -> VariableModel {
+        let mut weights = vec![0.0; inputs];
+        weights[input] = 1e-3;
+        VariableModel {
+            name: name.into(),
+            angle: false,
+            inputs: vec![Scale { centre: 0.0, spread: 1.0 }; inputs],
+            output: Scale { centre: 0.0, spread: 1.0 },
+            layers: 1,
+            validation_error: 0.0,
+            generalisation_error: 0.0,
+            depths: vec![],
+            instead: None,
+            network: Network {
+                layers: vec![
+                    Layer { inputs, outputs: 1, weights, biases: vec![0.0] },
+                    Layer { inputs: 1, outputs: 1, weights: vec![1e3 * slope], biases: vec![0.0] },
+                ],
+            },
+        }
+    }
+
+    /// A world that moves by a tenth of the action and rewards so many times the action.
+    fn world(reward: f64) -> WorldModel {
+        WorldModel {
+            format: FORMAT,
+            states: vec!["place".into()],
+            actions: vec!["push".into()],
+            variables: vec![variable("place", 2, 1, 0.1)],
+            reward: variable("reward", 3, 1, reward),
+            reward_limits: [-1.0, 1.0],
+            absorbing: None,
+            known: None,
+            actuators: Vec::new(),
+        }
+    }
+
+    fn worlds(members: &[f64], judges: &[f64]) -> LearnedWorlds {
+        LearnedWorlds {
+            world: world(members[0]),
+            members: members[1..].iter().map(|reward| world(*reward)).collect(),
+            judges: judges.iter().map(|reward| world(*reward)).collect(),
+            support: Some(Support { ranges: vec![[-1.0, 1.0]], worst_moving: -1.0, worst: -1.0 }),
+        }
+    }
+
+    /// A policy that always pushes with this share of the limits.
+    fn pushing(share: f64) -> FuzzyPolicy {
+        FuzzyPolicy {
+            states: vec![Quantity::new("place", "")],
+            mirrored: false,
+            actions: vec![ActionRules {
+                name: "push".into(),
+                unit: String::new(),
+                limits: [-1.0, 1.0],
+                rate: None,
+                alpha: 1.0,
+                rules: vec![Rule { centre: vec![0.0], width: vec![1.0], output: share.atanh() }],
+            }],
+        }
+    }
+
+    fn system() -> System {
+        let written = WrittenSystem {
+            name: Some("push".into()),
+            horizon: Some(40),
+            states: vec![WrittenState { name: "place".into(), start: Some([-0.1, 0.1]), ..WrittenState::default() }],
+            actions: vec![WrittenAction { name: "push".into(), limits: Some([-1.0, 1.0]), ..WrittenAction::default() }],
+            ..WrittenSystem::default()
+        };
+        written.check(&Surroundings::default()).unwrap()
+    }
+
+    fn chosen_of(candidates: &[FuzzyPolicy], worlds: &LearnedWorlds, settings: &SearchSettings) -> (usize, Promise) {
+        let system = system();
+        let (starts, numerics) = (system.judging_starts(20), Numerics::detect(Mode::Fast));
+        choose(&system, settings, worlds, [0.0; 2], candidates, &starts, numerics).unwrap().unwrap()
+    }
+
+    fn chosen(worlds: &LearnedWorlds, settings: &SearchSettings) -> (usize, Promise) {
+        chosen_of(&[pushing(0.9), pushing(0.5), pushing(-0.9)], worlds, settings)
+    }
+
+    #[test]
+    fn a_promise_that_the_judge_confirms_is_taken() {
+        let (index, promise) = chosen(&worlds(&[0.9, 0.91, 0.89], &[0.88, 0.9]), &SearchSettings::default());
+        assert_eq!((index, promise.holds, promise.rejected), (0, Some(true), 0));
+        assert!(promise.interval[0] < promise.mean && promise.mean < promise.interval[1]);
+        assert_eq!(promise.member_returns.len(), 3);
+    }
+
+    #[test]
+    fn a_policy_that_exploits_its_world_gives_way_to_the_next() {
+        // To the members pushing up pays, to the judge it costs; only pushing down keeps what it promises.
+        let (index, promise) = chosen(&worlds(&[0.9, 0.91, 0.89], &[-0.9, -0.91, -0.89]), &SearchSettings::default());
+        assert_eq!((index, promise.holds, promise.rejected), (2, Some(true), 2));
+    }
+
+    #[test]
+    fn if_no_promise_holds_the_best_is_kept_and_says_so() {
+        let worlds = worlds(&[0.9, 0.91, 0.89], &[-0.9, -0.91, -0.89]);
+        let candidates = [pushing(0.9), pushing(0.5)];
+        let (index, promise) = chosen_of(&candidates, &worlds, &SearchSettings::default());
+        assert_eq!((index, promise.holds), (0, Some(false)));
+    }
+
+    #[test]
+    fn members_that_disagree_make_the_interval_wide_and_no_wider_than_rewards_allow() {
+        let width = |members: &[f64]| {
+            let (_, promise) = chosen(&worlds(members, &[]), &SearchSettings::default());
+            assert_eq!((promise.holds, promise.rescored), (None, None));
+            promise.interval[1] - promise.interval[0]
+        };
+        let (agreed, apart) = (width(&[0.9, 0.9, 0.9]), width(&[0.9, 0.5, -0.9]));
+        assert!(agreed < 0.01 && apart > 10.0, "{agreed} {apart}");
+        let most: f64 = (0..40).map(|step| system().discount().powi(step)).sum();
+        assert!(apart <= 2.0 * most + 1e-9);
+    }
+
+    #[test]
+    fn steps_outside_the_data_are_counted_and_limited() {
+        let worlds = worlds(&[0.9, 0.91, 0.89], &[]);
+        // Pushing at 0.9 leaves [-1, 1] after about eleven of forty steps, pushing at 0.5 after about twenty.
+        let (_, promise) = chosen(&worlds, &SearchSettings::default());
+        assert!((promise.outside - 0.72).abs() < 0.06, "{}", promise.outside);
+        let limited = SearchSettings { outside_limit: Some(0.6), ..SearchSettings::default() };
+        let (index, promise) = chosen(&worlds, &limited);
+        assert_eq!((index, promise.rejected), (1, 1));
+        assert!((promise.outside - 0.5).abs() < 0.06, "{}", promise.outside);
+    }
+}

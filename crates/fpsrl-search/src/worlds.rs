@@ -1,0 +1,103 @@
+//! The worlds that are searched on: learned from the log with a verdict on them, or a process that is the world.
+
+use std::sync::Arc;
+
+use fpsrl_base::error::{Error, Result};
+use fpsrl_data::System;
+use fpsrl_engine::policy::FuzzyPolicy;
+use fpsrl_engine::rollout::StartStates;
+use fpsrl_engine::simd::Numerics;
+use fpsrl_engine::world::World;
+use fpsrl_world::model::WorldModel;
+use fpsrl_world::process::ProcessWorld;
+use fpsrl_world::quality::Verdict;
+use fpsrl_world::{LearnedWorlds, NetworkWorld, Remembering};
+
+use crate::SearchSettings;
+use crate::search::{self, Promise};
+
+/// The world of a run.
+#[derive(Clone)]
+pub enum Worlds {
+    /// Learned from the log, and how far that can be trusted.
+    Learned(Box<(LearnedWorlds, Option<Verdict>)>),
+    /// A process that is the world.
+    Process(Arc<ProcessWorld>),
+}
+
+impl Worlds {
+    /// The members on lanes, learned ones under a user's caution.
+    pub fn on_lanes(&self, system: &System, caution: f64) -> Result<Vec<Box<dyn World>>> {
+        match self {
+            Self::Learned(worlds) => worlds.0.on_lanes(caution),
+            Self::Process(process) => Ok(vec![Box::new(Remembering::new(system, Arc::clone(process)))]),
+        }
+    }
+
+    /// The first member on lanes.
+    pub fn first(&self, system: &System) -> Result<Box<dyn World>> {
+        self.on_lanes(system, 0.0)?.into_iter().next().ok_or(Error::Internal("a run has no world"))
+    }
+
+    /// The first member on lanes, for actions that have been applied already.
+    pub fn unlimited(&self, system: &System) -> Result<Box<dyn World>> {
+        match self {
+            Self::Learned(worlds) => {
+                let model = WorldModel { actuators: Vec::new(), ..worlds.0.world.clone() };
+                Ok(Box::new(NetworkWorld::new(&model)?))
+            }
+            Self::Process(process) => Ok(Box::new(Remembering::new(system, Arc::clone(process)).without_actuators())),
+        }
+    }
+
+    /// Whether all that was asked was answered; a process may have failed meanwhile.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::Learned(_) => Ok(()),
+            Self::Process(process) => process.check(),
+        }
+    }
+
+    /// The first candidate that keeps its promise. A process is the world: there, the best one does.
+    pub fn choose(
+        &self,
+        system: &System,
+        settings: &SearchSettings,
+        candidates: &[FuzzyPolicy],
+        starts: &StartStates,
+        numerics: Numerics,
+    ) -> Result<Option<(usize, Promise)>> {
+        match self {
+            Self::Learned(worlds) => {
+                search::choose(system, settings, &worlds.0, doubt(&worlds.1), candidates, starts, numerics)
+            }
+            Self::Process(_) => {
+                let promise = candidates.first().map(|policy| self.promise(system, policy, starts, numerics));
+                Ok(promise.transpose()?.map(|promise| (0, promise)))
+            }
+        }
+    }
+
+    /// What a policy promises.
+    pub fn promise(
+        &self,
+        system: &System,
+        policy: &FuzzyPolicy,
+        starts: &StartStates,
+        numerics: Numerics,
+    ) -> Result<Promise> {
+        match self {
+            Self::Learned(worlds) => Promise::of(system, &worlds.0, doubt(&worlds.1), policy, starts, numerics),
+            Self::Process(_) => {
+                let promise = Promise::on(system, self.first(system)?.as_ref(), policy, starts, numerics);
+                self.check()?;
+                Ok(promise)
+            }
+        }
+    }
+}
+
+/// How far rewards are in doubt, to the members and to the judge.
+fn doubt(verdict: &Option<Verdict>) -> [f64; 2] {
+    verdict.as_ref().map_or([0.0; 2], |verdict| [verdict.reward_doubt, verdict.judge_doubt])
+}

@@ -1,0 +1,234 @@
+//! Several worlds learned from one log: members that disagree where the log says little, and a judge that saw rows which
+//! they did not.
+//!
+//! The first member is the world of the paper: all training rows, every depth asked for. The others take its choices
+//! over; each is learned from rows drawn with replacement, starts from its own weights, and never sees one group of
+//! episodes, on which it can be tested. The judge is learned in the same way, from episodes that no member sees.
+
+use serde::{Deserialize, Serialize};
+
+use super::NetworkWorld;
+use super::fit::{Member, fit_member};
+use super::model::WorldModel;
+use super::support::{CautiousWorld, Support};
+use crate::WorldSettings;
+use fpsrl_base::error::Result;
+use fpsrl_base::progress::{Portion, Progress};
+use fpsrl_data::System;
+use fpsrl_data::split::{FEWEST_ROWS, groups};
+use fpsrl_data::{Transitions, absorbing};
+use fpsrl_engine::world::World;
+
+/// Rows that move which a log must have before some of them are kept for a judge, and episodes: of a few long ones, each
+/// may be the only one that shows the goal. A log with many rows may have fewer episodes.
+const FEWEST_FOR_A_JUDGE: usize = 5 * FEWEST_ROWS;
+const FEWEST_EPISODES: usize = 20;
+const MANY_ROWS: usize = 5_000;
+
+/// Everything that was learned from a log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearnedWorlds {
+    /// The first member.
+    pub world: WorldModel,
+    /// The other members of the ensemble.
+    #[serde(default)]
+    pub members: Vec<WorldModel>,
+    /// Worlds learned from what no member saw; empty if the log is too short.
+    #[serde(default)]
+    pub judges: Vec<WorldModel>,
+    /// The ranges of the log.
+    #[serde(default)]
+    pub support: Option<Support>,
+}
+
+/// Which rows of a log are for whom.
+pub struct Shares {
+    /// Rows of the members.
+    pub members: Transitions,
+    /// Rows of the judge; empty if the log is too short for one.
+    pub judge: Transitions,
+    /// Of each row of the members: the number of the member that never sees it.
+    pub left_out_by: Vec<usize>,
+}
+
+impl Shares {
+    /// Shares a log out, whole episodes at a time.
+    pub fn new(system: &System, settings: &WorldSettings, transitions: &Transitions) -> Self {
+        let absorbed = absorbing::rewards_from_then_on(transitions);
+        let moving = |rows: &[usize]| rows.iter().filter(|&&row| absorbed[row].is_none()).count();
+        let all: Vec<usize> = (0..transitions.len()).collect();
+        let mut judge = Vec::new();
+        let mut episodes = transitions.episode.clone();
+        episodes.sort_unstable();
+        episodes.dedup();
+        let moving_rows = moving(&all);
+        let enough = moving_rows >= FEWEST_FOR_A_JUDGE && episodes.len() >= FEWEST_EPISODES || moving_rows >= MANY_ROWS;
+        if settings.judge > 0.0 && enough {
+            let parts = (1.0 / settings.judge).round() as usize;
+            let part = groups(transitions, parts, system.seed());
+            judge = all.iter().copied().filter(|&row| part[row] == 0).collect();
+            if moving(&judge) < FEWEST_ROWS {
+                judge.clear();
+            }
+        }
+        let mut is_judges = vec![false; transitions.len()];
+        judge.iter().for_each(|&row| is_judges[row] = true);
+        let members: Vec<usize> = all.into_iter().filter(|&row| !is_judges[row]).collect();
+        let members = if judge.is_empty() { transitions.clone() } else { transitions.rows(&members) };
+        let left_out_by = groups(&members, settings.members.max(2), system.seed());
+        Self { judge: transitions.rows(&judge), members, left_out_by }
+    }
+}
+
+impl LearnedWorlds {
+    /// Learns all worlds that a problem asks for.
+    ///
+    /// ```
+    /// use fpsrl_base::progress::Silent;
+    /// use fpsrl_data::{DataSettings, System, generate};
+    /// use fpsrl_world::{LearnedWorlds, WorldSettings};
+    /// let system = System::benchmark("mountain-car")?;
+    /// let data = DataSettings { samples: 5_000, ..DataSettings::for_plant(system.plant()) };
+    /// let settings = WorldSettings { members: 2, epochs: 3, ..WorldSettings::default() };
+    /// let log = generate(&system, &data, &Silent)?;
+    /// let worlds = LearnedWorlds::learn(&system, &settings, &log, &Silent)?;
+    /// assert_eq!((worlds.members.len(), worlds.judges.len()), (1, 2));
+    /// # Ok::<(), fpsrl_base::Error>(())
+    /// ```
+    pub fn learn(
+        system: &System,
+        settings: &WorldSettings,
+        transitions: &Transitions,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let shares = Shares::new(system, settings, transitions);
+        let judged = !shares.judge.is_empty();
+        let count = settings.members;
+        // The first member of each trains every depth, which takes about three times as long.
+        let first = if settings.layers.each().len() > 1 { 3 } else { 1 };
+        let each = (first + count - 1) as u64;
+        let total = each * (1 + u64::from(judged));
+        let learn = |log: &Transitions, left_out_by: Option<&[usize]>, begun: u64| -> Result<Vec<WorldModel>> {
+            let mut worlds = vec![fit_member(
+                system,
+                settings,
+                log,
+                &Member::default(),
+                &Portion::new(progress, begun, begun + first as u64, total),
+            )?];
+            for number in 1..count {
+                let left_out: Option<Vec<bool>> =
+                    left_out_by.map(|groups| groups.iter().map(|group| *group == number).collect());
+                let member = Member { number: number as u32, like: Some(&worlds[0]), left_out: left_out.as_deref() };
+                let from = begun + (first + number - 1) as u64;
+                worlds.push(fit_member(
+                    system,
+                    settings,
+                    log,
+                    &member,
+                    &Portion::new(progress, from, from + 1, total),
+                )?);
+            }
+            Ok(worlds)
+        };
+        let mut members = learn(&shares.members, Some(&shares.left_out_by), 0)?;
+        let judges = if judged { learn(&shares.judge, None, each)? } else { Vec::new() };
+        let world = members.remove(0);
+        Ok(Self { world, members, judges, support: Some(Support::new(system, settings, transitions)) })
+    }
+
+    /// A single world, as the paper has it.
+    pub fn single(world: WorldModel) -> Self {
+        Self { world, members: Vec::new(), judges: Vec::new(), support: None }
+    }
+
+    /// All members, the first one first.
+    pub fn all_members(&self) -> impl Iterator<Item = &WorldModel> {
+        std::iter::once(&self.world).chain(&self.members)
+    }
+
+    /// The members on lanes, under a user's caution.
+    pub fn on_lanes(&self, caution: f64) -> Result<Vec<Box<dyn World>>> {
+        self.all_members()
+            .map(|model| -> Result<Box<dyn World>> {
+                let world = NetworkWorld::new(model)?;
+                Ok(match &self.support {
+                    Some(support) if caution > 0.0 => Box::new(CautiousWorld::new(world, support, caution)),
+                    _ => Box::new(world),
+                })
+            })
+            .collect()
+    }
+
+    /// Checks worlds that came from a file; the error says what is wrong with them.
+    pub fn validate(&self) -> std::result::Result<(), String> {
+        for (index, model) in self.all_members().chain(&self.judges).enumerate() {
+            model
+                .validate()
+                .map_err(|fault| if index == 0 { fault } else { format!("world {}: {fault}", index + 1) })?;
+            if (&model.states, &model.actions) != (&self.world.states, &self.world.actions) {
+                return Err(format!("world {} is of other variables than the first", index + 1));
+            }
+        }
+        match self.support.as_ref().and_then(|support| support.fault(self.world.states.len())) {
+            Some(fault) => Err(format!("its ranges are broken: {fault}")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::training::Depth;
+    use fpsrl_base::progress::Silent;
+    use fpsrl_data::DataSettings;
+
+    /// A symmetric plant, settings of small worlds, and a log.
+    fn parts(samples: usize) -> (System, WorldSettings, Transitions) {
+        let system = System::benchmark("cart-pole-balancing").unwrap();
+        let data = DataSettings { samples, ..DataSettings::for_plant(system.plant()) };
+        let log = fpsrl_data::generate(&system, &data, &Silent).unwrap();
+        let settings =
+            WorldSettings { mirror: true, epochs: 4, members: 3, layers: Depth::Layers(1), ..WorldSettings::default() };
+        (system, settings, log)
+    }
+
+    #[test]
+    fn members_differ_and_the_judge_saw_other_episodes() {
+        let (system, settings, log) = parts(6_000);
+        let shares = Shares::new(&system, &settings, &log);
+        let episodes = |log: &Transitions| log.episode.iter().copied().collect::<std::collections::BTreeSet<u64>>();
+        assert!(episodes(&shares.members).is_disjoint(&episodes(&shares.judge)));
+        assert_eq!(shares.members.len() + shares.judge.len(), log.len());
+        assert!((shares.judge.len() as f64 / log.len() as f64 - 0.2).abs() < 0.05);
+        let worlds = LearnedWorlds::learn(&system, &settings, &log, &Silent).unwrap();
+        assert_eq!((worlds.members.len(), worlds.judges.len()), (2, 3));
+        assert_eq!(worlds.validate(), Ok(()));
+        let step = |world: &WorldModel| world.step(&[0.3, 1.0, 0.2, -0.5], &[4.0]).0[1];
+        let steps: Vec<f64> = worlds.all_members().chain(&worlds.judges).map(step).collect();
+        for (index, value) in steps.iter().enumerate() {
+            assert!(steps[..index].iter().all(|other| other != value), "{steps:?}");
+            assert!((value - steps[0]).abs() < 0.2, "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn a_short_log_keeps_all_rows_for_the_members() {
+        let (system, settings, log) = parts(1_000);
+        let shares = Shares::new(&system, &settings, &log);
+        assert!(shares.judge.is_empty());
+        assert_eq!(shares.members, log);
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing() {
+        let (system, settings, log) = parts(1_500);
+        let with_threads = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| LearnedWorlds::learn(&system, &settings, &log, &Silent).unwrap())
+        };
+        assert_eq!(with_threads(1), with_threads(2));
+    }
+}

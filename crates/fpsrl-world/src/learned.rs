@@ -1,0 +1,400 @@
+//! The learned world on lanes: a network for the difference of each state variable and one for the reward.
+//!
+//! Section 5 of the paper: s' = s + g̃(s, a), an angle taken modulo 2π, and r = r̃(s, a, s').
+
+use super::absorbing::Region;
+use super::actuator::Actuator;
+use super::approximator::ApproximatorKernel;
+use super::kernel::{Group, WIDEST};
+use super::known::KnownKernel;
+use super::model::WorldModel;
+use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
+use fpsrl_base::error::{Error, Result};
+use fpsrl_engine::rollout::{Columns, Lanes};
+use fpsrl_engine::simd::{Arithmetic, Numerics, dispatch_numerics};
+use fpsrl_engine::world::World;
+
+/// A [`WorldModel`] laid out for rollouts.
+#[derive(Clone, Debug)]
+pub struct NetworkWorld {
+    action_count: usize,
+    /// What is subtracted from state, action and next state before the networks see them.
+    origin: Vec<f32>,
+    variables: Vec<ApproximatorKernel>,
+    angles: Vec<bool>,
+    reward: ApproximatorKernel,
+    reward_limits: [f32; 2],
+    absorbing: Vec<Region>,
+    known: KnownKernel,
+    actuators: Vec<Actuator>,
+    width: usize,
+}
+
+impl NetworkWorld {
+    /// Lays a model out. Fails for networks wider than the kernel can hold.
+    pub fn new(model: &WorldModel) -> Result<Self> {
+        // The reward depends on everything, so that its scales have a centre for every input.
+        let origin: Vec<f32> = model.reward.inputs.iter().map(|scale| scale.centre as f32).collect();
+        let exact_origin: Vec<f64> = origin.iter().map(|&centre| f64::from(centre)).collect();
+        let kernel = |part: &super::model::VariableModel| ApproximatorKernel::new(part, &exact_origin);
+        let variables: Vec<ApproximatorKernel> = model.variables.iter().map(kernel).collect();
+        let reward = kernel(&model.reward);
+        let width = variables.iter().chain([&reward]).map(ApproximatorKernel::width).max().unwrap_or(0);
+        if width > WIDEST {
+            return Err(Error::setting(
+                "world.neurons",
+                width,
+                format!("a layer of a world model has at most {WIDEST} inputs or neurons"),
+                "take fewer neurons or fewer variables",
+            ));
+        }
+        Ok(Self {
+            action_count: model.actions.len(),
+            origin,
+            angles: model.variables.iter().map(|variable| variable.angle).collect(),
+            variables,
+            reward,
+            reward_limits: model.reward_limits.map(|limit| limit as f32),
+            absorbing: model.absorbing.as_ref().map_or_else(Vec::new, |absorbing| absorbing.regions.clone()),
+            known: KnownKernel::new(model).map_err(|error| {
+                Error::setting("world", "a formula", format!("in it, {error}"), "correct the formula, then fit again")
+            })?,
+            actuators: model.actuators.clone(),
+            width,
+        })
+    }
+
+    #[inline(always)]
+    fn advance_all<S: Simd, A: Arithmetic, const CAPACITY: usize>(&self, simd: S, mut columns: Columns<'_>) {
+        let width = S::f32s::LEN;
+        let live = columns.live;
+        // Groups of two vectors, unless one does for what is left at the end.
+        let rest = live % (2 * width);
+        let paired = if rest > width { live } else { live - rest };
+        self.advance_groups::<S, A, CAPACITY, 2>(simd, &mut columns, 0, paired);
+        self.advance_groups::<S, A, CAPACITY, 1>(simd, &mut columns, paired, live);
+    }
+
+    /// Advances the lanes from `begin` up to `end`, in groups of so many vectors.
+    #[inline(always)]
+    fn advance_groups<S: Simd, A: Arithmetic, const CAPACITY: usize, const VECTORS: usize>(
+        &self,
+        simd: S,
+        columns: &mut Columns<'_>,
+        begin: usize,
+        end: usize,
+    ) {
+        if begin >= end {
+            return;
+        }
+        let stride = columns.stride;
+        let zero = [S::f32s::splat(simd, 0.0); VECTORS];
+        let mut buffers = [[zero; CAPACITY]; 2];
+        // State, action, next state, all relative to the origin: what the reward depends on; its beginning is what the
+        // state depends on.
+        let mut inputs = [zero; CAPACITY];
+        let states = &mut columns.states[..self.variables.len() * stride];
+        let actions = &columns.actions[..self.action_count * stride];
+        let known = self.variables.len() + self.action_count;
+        for lane in (begin..end).step_by(VECTORS * S::f32s::LEN) {
+            let given = states.chunks_exact(stride).chain(actions.chunks_exact(stride));
+            for ((input, column), &origin) in inputs.iter_mut().zip(given).zip(&self.origin) {
+                *input = relative::<S, VECTORS>(load::<S, VECTORS>(simd, column, lane), origin);
+            }
+            for (variable, (kernel, column)) in self.variables.iter().zip(states.chunks_exact_mut(stride)).enumerate() {
+                let change = kernel.evaluate::<S, A, CAPACITY, VECTORS>(simd, &inputs[..known], &mut buffers);
+                let mut next = load::<S, VECTORS>(simd, column, lane);
+                for (next, change) in next.iter_mut().zip(change) {
+                    *next += change;
+                    if self.angles[variable] {
+                        *next = wrap::<S, A>(simd, *next);
+                    }
+                }
+                store::<S, VECTORS>(column, lane, next);
+                inputs[known + variable] = relative::<S, VECTORS>(next, self.origin[known + variable]);
+            }
+            if self.known.reward.is_some() {
+                continue;
+            }
+            let all = &inputs[..known + self.variables.len()];
+            let mut reward = self.reward.evaluate::<S, A, CAPACITY, VECTORS>(simd, all, &mut buffers);
+            for reward in &mut reward {
+                *reward = self.limit::<S>(simd, *reward);
+            }
+            store::<S, VECTORS>(columns.rewards, lane, reward);
+        }
+    }
+
+    /// Marks the lanes whose next state is absorbing. A few comparisons a lane, next to a thousand operations before.
+    fn absorb(&self, lanes: &mut Lanes) {
+        let Columns { live, stride, states, rewards, absorbed, later_rewards, .. } = lanes.columns();
+        absorbed[..live].fill(0.0);
+        // The first region counts, so it is written last.
+        for Region { bounds, reward, later_reward } in self.absorbing.iter().rev() {
+            for lane in 0..live {
+                if bounds.iter().all(|bound| bound.holds(f64::from(states[bound.variable * stride + lane]))) {
+                    absorbed[lane] = 1.0;
+                    rewards[lane] = *reward as f32;
+                    later_rewards[lane] = *later_reward as f32;
+                }
+            }
+        }
+    }
+
+    /// Keeps a reward within what the data showed; a state that is no number earns the worst.
+    #[inline(always)]
+    fn limit<S: Simd>(&self, simd: S, reward: S::f32s) -> S::f32s {
+        let [low, high] = self.reward_limits;
+        let (low, high) = (S::f32s::splat(simd, low), S::f32s::splat(simd, high));
+        let reward = reward.simd_gt(low).select(reward, low);
+        reward.simd_lt(high).select(reward, high)
+    }
+}
+
+/// A group of lanes less a number. (A loop, because the standard library's `map` would not inline into a kernel.)
+#[inline(always)]
+fn relative<S: Simd, const VECTORS: usize>(mut group: Group<S, VECTORS>, origin: f32) -> Group<S, VECTORS> {
+    for vector in &mut group {
+        *vector -= origin;
+    }
+    group
+}
+
+/// A group of lanes of a column.
+#[inline(always)]
+fn load<S: Simd, const VECTORS: usize>(simd: S, column: &[f32], lane: usize) -> Group<S, VECTORS> {
+    let numbers = &column[lane..lane + VECTORS * S::f32s::LEN];
+    let mut group = [S::f32s::splat(simd, 0.0); VECTORS];
+    for (vector, numbers) in group.iter_mut().zip(numbers.chunks_exact(S::f32s::LEN)) {
+        *vector = S::f32s::from_slice(simd, numbers);
+    }
+    group
+}
+
+/// Writes a group of lanes into a column.
+#[inline(always)]
+fn store<S: Simd, const VECTORS: usize>(column: &mut [f32], lane: usize, group: Group<S, VECTORS>) {
+    let numbers = &mut column[lane..lane + VECTORS * S::f32s::LEN];
+    for (numbers, vector) in numbers.chunks_exact_mut(S::f32s::LEN).zip(group) {
+        vector.store_slice(numbers);
+    }
+}
+
+/// An angle, moved by whole turns into [-π, π].
+#[inline(always)]
+fn wrap<S: Simd, A: Arithmetic>(simd: S, angle: S::f32s) -> S::f32s {
+    let turns = (angle * (1.0 / std::f32::consts::TAU)).round_ties_even();
+    A::mul_add::<S>(turns, S::f32s::splat(simd, -std::f32::consts::TAU), angle)
+}
+
+impl World for NetworkWorld {
+    fn state_count(&self) -> usize {
+        self.variables.len()
+    }
+
+    fn action_count(&self) -> usize {
+        self.action_count
+    }
+
+    fn advance(&self, lanes: &mut Lanes, numerics: Numerics) {
+        let mut columns = lanes.columns();
+        self.actuators.iter().for_each(|actuator| actuator.apply_to(&mut columns));
+        if !self.known.is_empty() {
+            columns.scratch.clear();
+            columns.scratch.extend_from_slice(columns.states);
+        }
+        // The buffers of the usual ten neurons are cleared in no time; larger ones only where they are needed.
+        if self.width <= 16 {
+            dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, 16>(simd, columns));
+        } else {
+            dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, WIDEST>(simd, columns));
+        }
+        if !self.absorbing.is_empty() {
+            self.absorb(lanes);
+        }
+        if !self.known.is_empty() {
+            let mut columns = lanes.columns();
+            let before = std::mem::take(columns.scratch);
+            self.known.apply(&mut columns, &before, self.reward_limits);
+            *columns.scratch = before;
+        }
+    }
+
+    fn largest_reward(&self) -> f64 {
+        f64::from(self.reward_limits[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::absorbing::{AbsorbingModel, Bound};
+    use crate::known::{KnownParts, KnownTerminal};
+    use crate::model::VariableModel;
+    use crate::network::{Layer, Network};
+    use fpsrl_base::random::{Purpose, Stream};
+    use fpsrl_data::scaling::Scale;
+    use fpsrl_engine::simd::Mode;
+
+    /// A world of an angle and a position with random weights; `neurons` decides which kernel it takes.
+    fn world(neurons: usize) -> WorldModel {
+        let stream = Stream::new(4, Purpose::Weights);
+        let part = |index: u32, inputs: usize, angle: bool| VariableModel {
+            name: format!("v{index}"),
+            angle,
+            inputs: (0..inputs).map(|input| Scale { centre: 0.1 * input as f64, spread: 2.0 }).collect(),
+            output: Scale { centre: 0.0, spread: 0.8 },
+            layers: 2,
+            validation_error: 0.0,
+            generalisation_error: 0.0,
+            depths: Vec::new(),
+            network: Network {
+                layers: [(inputs, neurons), (neurons, neurons), (neurons, 1)]
+                    .iter()
+                    .enumerate()
+                    .map(|(layer, &(inputs, outputs))| {
+                        let number = |place: usize, kind| stream.normal(8 * index + layer as u32, place as u32, kind);
+                        Layer {
+                            inputs,
+                            outputs,
+                            weights: (0..inputs * outputs).map(|w| number(w, 0) / (inputs as f64).sqrt()).collect(),
+                            biases: (0..outputs).map(|bias| number(bias, 1)).collect(),
+                        }
+                    })
+                    .collect(),
+            },
+            instead: None,
+        };
+        WorldModel {
+            format: 1,
+            states: vec!["theta".into(), "rho".into()],
+            actions: vec!["force".into()],
+            variables: vec![part(0, 3, true), part(1, 3, false)],
+            reward: part(2, 5, false),
+            reward_limits: [-0.2, 0.1],
+            absorbing: None,
+            known: None,
+            actuators: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn lanes_step_like_the_model_in_f64_at_every_level() {
+        let stream = Stream::new(5, Purpose::LogStart);
+        let mut limited = 0;
+        for neurons in [10, 30] {
+            let model = world(neurons);
+            let lanes_world = NetworkWorld::new(&model).unwrap();
+            for numerics in [Mode::Fast, Mode::Reproducible].into_iter().flat_map(Numerics::every) {
+                // Forty-five lanes leave the last group of every width half empty.
+                let mut lanes = Lanes::new(2, 1, 45);
+                lanes.set_live(45);
+                for lane in 0..45 {
+                    // Angles up to ±π, so that steps cross the seam.
+                    lanes.state_mut(0)[lane] = stream.within(-3.1, 3.1, 0, lane as u32, 0) as f32;
+                    lanes.state_mut(1)[lane] = stream.within(-4.0, 4.0, 0, lane as u32, 1) as f32;
+                    lanes.action_mut(0)[lane] = stream.within(-2.0, 2.0, 0, lane as u32, 2) as f32;
+                }
+                let before = lanes.clone();
+                lanes_world.advance(&mut lanes, numerics);
+                for lane in 0..45 {
+                    let state = [0, 1].map(|variable| f64::from(before.state(variable)[lane]));
+                    let (next, reward) = model.step(&state, &[f64::from(before.action(0)[lane])]);
+                    let turn = fpsrl_engine::angle::wrap_angle(f64::from(lanes.state(0)[lane]) - next[0]);
+                    assert!(
+                        turn.abs() < 1e-4 && lanes.state(0)[lane].abs() <= std::f32::consts::PI + 1e-6,
+                        "{numerics}: {turn}"
+                    );
+                    assert!((f64::from(lanes.state(1)[lane]) - next[1]).abs() < 1e-4);
+                    assert!((f64::from(lanes.rewards()[lane]) - reward).abs() < 1e-4);
+                    limited += usize::from(reward == -0.2 || reward == 0.1);
+                }
+            }
+        }
+        assert!(limited > 0, "the limits of the reward were not put to the test");
+    }
+
+    #[test]
+    fn known_parts_hold_on_lanes_as_in_f64() {
+        let mut model = world(10);
+        model.reward_limits = [-9.0, 9.0];
+        model.known = Some(KnownParts {
+            reward: Some("next_rho - 2 * previous_rho + 0.1 * force - abs(theta)".into()),
+            terminal: Some(KnownTerminal { condition: "rho > 1.5".into(), reward: 5.0, later_reward: -0.25 }),
+        });
+        (model.variables[0].name, model.variables[1].name) = ("theta".into(), "rho".into());
+        assert_eq!(model.validate(), Ok(()));
+        let lanes_world = NetworkWorld::new(&model).unwrap();
+        let mut lanes = Lanes::new(2, 1, 40);
+        lanes.set_live(40);
+        for lane in 0..40 {
+            lanes.state_mut(0)[lane] = 0.05 * lane as f32 - 1.0;
+            lanes.state_mut(1)[lane] = 0.1 * lane as f32 - 1.0;
+            lanes.action_mut(0)[lane] = 2.0 - 0.1 * lane as f32;
+        }
+        let before = lanes.clone();
+        lanes_world.advance(&mut lanes, Numerics::detect(Mode::Fast));
+        let mut absorbed = 0;
+        for lane in 0..40 {
+            let state = [0, 1].map(|variable| f64::from(before.state(variable)[lane]));
+            let action = [f64::from(before.action(0)[lane])];
+            let (next, reward) = model.step(&state, &action);
+            assert!((f64::from(lanes.rewards()[lane]) - reward).abs() < 1e-4, "{} {reward}", lanes.rewards()[lane]);
+            let ends = model.absorbed(&state, &action, &next);
+            assert_eq!(lanes.absorbed()[lane] != 0.0, ends.is_some());
+            absorbed += usize::from(ends.is_some());
+            if ends.is_some() {
+                assert_eq!(lanes.later_rewards()[lane], -0.25);
+            }
+        }
+        assert!((3..37).contains(&absorbed), "{absorbed}");
+        model.known = Some(KnownParts { reward: Some("rho +".into()), terminal: None });
+        assert!(model.validate().unwrap_err().contains("character 6"));
+    }
+
+    #[test]
+    fn lanes_are_absorbed_where_the_model_says() {
+        let mut model = world(10);
+        let bound = |above: bool, at: f64| Bound { variable: 1, above, at };
+        let region = |bounds: Vec<Bound>, reward: f64| Region { bounds, reward, later_reward: 0.5 * reward };
+        model.absorbing = Some(AbsorbingModel {
+            regions: vec![region(vec![bound(true, 2.0)], -0.1), region(vec![bound(true, 1.0)], 0.05)],
+            generalisation_error: 0.0,
+        });
+        let lanes_world = NetworkWorld::new(&model).unwrap();
+        let mut lanes = Lanes::new(2, 1, 40);
+        lanes.set_live(40);
+        (0..40).for_each(|lane| lanes.state_mut(1)[lane] = 0.1 * lane as f32);
+        lanes_world.advance(&mut lanes, Numerics::detect(Mode::Fast));
+        let mut kinds = [0; 3];
+        for lane in 0..40 {
+            let next = [f64::from(lanes.state(0)[lane]), f64::from(lanes.state(1)[lane])];
+            let region = model.region(&next);
+            assert_eq!(lanes.absorbed()[lane] != 0.0, region.is_some());
+            if let Some(region) = region {
+                assert_eq!(lanes.rewards()[lane], region.reward as f32);
+                assert_eq!(lanes.later_rewards()[lane], region.later_reward as f32);
+            }
+            kinds[region.map_or(0, |region| if region.reward < 0.0 { 1 } else { 2 })] += 1;
+        }
+        assert!(kinds.iter().all(|count| *count > 3), "{kinds:?}");
+    }
+
+    #[test]
+    fn a_state_that_is_no_number_earns_the_worst_reward() {
+        let lanes_world = NetworkWorld::new(&world(10)).unwrap();
+        for numerics in Numerics::every(Mode::Fast) {
+            let mut lanes = Lanes::new(2, 1, 1);
+            lanes.set_live(1);
+            lanes.state_mut(1)[0] = f32::NAN;
+            lanes_world.advance(&mut lanes, numerics);
+            assert_eq!(lanes.rewards(), [-0.2]);
+        }
+    }
+
+    #[test]
+    fn a_network_too_wide_for_the_kernel_is_refused() {
+        let error = NetworkWorld::new(&world(WIDEST + 1)).unwrap_err();
+        assert!(error.to_string().contains("world.neurons"), "{error}");
+    }
+}

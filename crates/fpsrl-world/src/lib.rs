@@ -1,0 +1,32 @@
+//! World models: learned from transitions, and judged before anybody relies on them.
+//!
+//! [`LearnedWorlds::learn`] makes an ensemble of [`model::WorldModel`]s and, from episodes that it never saw, a judge;
+//! [`quality::Verdict`] says how far they can be trusted. On lanes, [`NetworkWorld`] is a
+//! [`World`](fpsrl_engine::world::World) like any other.
+
+pub mod absorbing;
+mod actuator;
+pub mod approximator;
+pub mod ensemble;
+pub mod fit;
+pub mod forest;
+pub mod gaussian_process;
+pub mod history;
+mod kernel;
+pub mod known;
+mod learned;
+mod memory;
+pub mod model;
+pub mod network;
+pub mod process;
+pub mod quality;
+mod settings;
+pub mod support;
+pub mod training;
+
+pub use actuator::Actuator;
+pub use ensemble::LearnedWorlds;
+pub use kernel::WIDEST;
+pub use learned::NetworkWorld;
+pub use memory::Remembering;
+pub use settings::{WorldKind, WorldSettings, WrittenWorld};

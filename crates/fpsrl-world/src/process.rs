@@ -1,0 +1,301 @@
+//! A user's own simulator as a world: a process that speaks lines of JSON.
+//!
+//! The process is told the names of the variables in a first line, and answers with the largest reward that there can be:
+//!
+//! ```text
+//! > {"fpsrl":1,"states":["level"],"actions":["valve"]}
+//! < {"largest_reward":0}
+//! ```
+//!
+//! From then on each line asks for one step of several independent copies of the plant, a row each, and each answer holds
+//! as many rows. `terminated` and `later_rewards`, the reward of every step after a plant has stopped for good, may be
+//! left out:
+//!
+//! ```text
+//! > {"states":[[1.5],[0.2]],"actions":[[0.3],[1]]}
+//! < {"next_states":[[1.4],[0.25]],"rewards":[-0.4,-0.75],"terminated":[false,false],"later_rewards":[0,0]}
+//! ```
+//!
+//! Each thread has a process of its own, started when it is first needed; it ends when its input does.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+use fpsrl_base::error::{Error, Result};
+use fpsrl_engine::rollout::Lanes;
+use fpsrl_engine::simd::Numerics;
+use fpsrl_engine::world::World;
+
+/// The version of the conversation.
+const VERSION: u32 = 1;
+
+/// A process as a world.
+///
+/// A rollout cannot fail in the middle. If the process does, all lanes end at once, and [`ProcessWorld::check`] says what
+/// happened: ask it before a result is used.
+pub struct ProcessWorld {
+    command: Vec<String>,
+    states: Vec<String>,
+    actions: Vec<String>,
+    largest_reward: f64,
+    idle: Mutex<Vec<Conversation>>,
+    fault: Mutex<Option<String>>,
+}
+
+/// A process under way.
+struct Conversation {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+#[derive(Serialize)]
+struct Greeting<'a> {
+    fpsrl: u32,
+    states: &'a [String],
+    actions: &'a [String],
+}
+
+#[derive(Deserialize)]
+struct Welcome {
+    largest_reward: f64,
+}
+
+#[derive(Serialize)]
+struct Question {
+    states: Vec<Vec<f64>>,
+    actions: Vec<Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    next_states: Vec<Vec<f64>>,
+    rewards: Vec<f64>,
+    #[serde(default)]
+    terminated: Vec<bool>,
+    #[serde(default)]
+    later_rewards: Vec<f64>,
+}
+
+impl ProcessWorld {
+    /// Starts a process, given as its program and arguments, and greets it.
+    pub fn start(command: &[String], states: &[String], actions: &[String]) -> Result<Self> {
+        let mut world = Self {
+            command: command.to_vec(),
+            states: states.to_vec(),
+            actions: actions.to_vec(),
+            largest_reward: 0.0,
+            idle: Mutex::new(Vec::new()),
+            fault: Mutex::new(None),
+        };
+        let (conversation, largest_reward) = world.greet().map_err(|fault| world.error(fault))?;
+        world.largest_reward = largest_reward;
+        world.idle = Mutex::new(vec![conversation]);
+        Ok(world)
+    }
+
+    /// Whether all steps so far were answered.
+    pub fn check(&self) -> Result<()> {
+        match &*locked(&self.fault) {
+            Some(fault) => Err(self.error(fault.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn error(&self, fault: String) -> Error {
+        Error::setting(
+            "the simulator",
+            format!("`{}`", self.command.join(" ")),
+            fault,
+            "run it by hand: it reads a line of JSON and answers with a line of JSON",
+        )
+    }
+
+    /// A new process, and the largest reward that it names.
+    fn greet(&self) -> Result<(Conversation, f64), String> {
+        let (program, arguments) = self.command.split_first().ok_or("no program is named")?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("it cannot be started: {error}"))?;
+        let (input, output) = (child.stdin.take(), child.stdout.take().ok_or("it has no output")?);
+        let mut conversation = Conversation { child, input, output: BufReader::new(output) };
+        let greeting = Greeting { fpsrl: VERSION, states: &self.states, actions: &self.actions };
+        let welcome: Welcome = conversation.ask(&greeting)?;
+        if !welcome.largest_reward.is_finite() {
+            return Err("its `largest_reward` is not a finite number".into());
+        }
+        Ok((conversation, welcome.largest_reward))
+    }
+
+    /// One step of all live lanes.
+    fn step(&self, lanes: &mut Lanes) -> Result<(), String> {
+        let live = lanes.live();
+        let row = |column: &dyn Fn(usize) -> f32, count: usize| -> Vec<f64> {
+            (0..count).map(|index| f64::from(column(index))).collect()
+        };
+        let question = Question {
+            states: (0..live).map(|lane| row(&|index| lanes.state(index)[lane], self.states.len())).collect(),
+            actions: (0..live).map(|lane| row(&|index| lanes.action(index)[lane], self.actions.len())).collect(),
+        };
+        let waiting = locked(&self.idle).pop();
+        let mut conversation = match waiting {
+            Some(conversation) => conversation,
+            None => self.greet()?.0,
+        };
+        let answer: Answer = conversation.ask(&question)?;
+        let fits = answer.next_states.len() == live
+            && answer.next_states.iter().all(|state| state.len() == self.states.len())
+            && answer.rewards.len() == live
+            && [answer.terminated.len(), answer.later_rewards.len()].iter().all(|count| *count == 0 || *count == live);
+        if !fits {
+            return Err(format!("it was asked for {live} rows, and answered with another number of them"));
+        }
+        if answer.rewards.iter().any(|reward| *reward > self.largest_reward) {
+            return Err("a reward is larger than the `largest_reward` that it named".into());
+        }
+        let columns = lanes.columns();
+        for (lane, state) in answer.next_states.iter().enumerate() {
+            for (index, value) in state.iter().enumerate() {
+                columns.states[index * columns.stride + lane] = *value as f32;
+            }
+            columns.rewards[lane] = answer.rewards[lane] as f32;
+            columns.absorbed[lane] = if answer.terminated.get(lane) == Some(&true) { 1.0 } else { 0.0 };
+            columns.later_rewards[lane] = answer.later_rewards.get(lane).copied().unwrap_or(0.0) as f32;
+        }
+        locked(&self.idle).push(conversation);
+        Ok(())
+    }
+}
+
+impl Conversation {
+    /// Sends a line and reads one.
+    fn ask<T: serde::de::DeserializeOwned>(&mut self, question: &impl Serialize) -> Result<T, String> {
+        let mut line =
+            serde_json::to_vec(question).map_err(|error| format!("a question has no form in JSON: {error}"))?;
+        line.push(b'\n');
+        let input = self.input.as_mut().ok_or("its input is closed")?;
+        input
+            .write_all(&line)
+            .and_then(|()| input.flush())
+            .map_err(|error| format!("it takes no question: {error}"))?;
+        let mut answer = String::new();
+        self.output.read_line(&mut answer).map_err(|error| format!("its answer cannot be read: {error}"))?;
+        if answer.is_empty() {
+            return Err("it ended instead of answering".into());
+        }
+        serde_json::from_str(&answer).map_err(|error| {
+            let shown: String = answer.trim_end().chars().take(80).collect();
+            format!("it answered `{shown}`, which was not understood: {error}")
+        })
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        // With its input closed it ends by itself; whoever does not is ended, so that none is left behind.
+        self.input = None;
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl World for ProcessWorld {
+    fn state_count(&self) -> usize {
+        self.states.len()
+    }
+
+    fn action_count(&self) -> usize {
+        self.actions.len()
+    }
+
+    fn advance(&self, lanes: &mut Lanes, _: Numerics) {
+        let broken = locked(&self.fault).is_some();
+        let stepped = if broken { Err(String::new()) } else { self.step(lanes) };
+        if let Err(fault) = stepped {
+            locked(&self.fault).get_or_insert(fault);
+            // Nothing more is to be had: all lanes end.
+            let columns = lanes.columns();
+            columns.rewards[..columns.live].fill(0.0);
+            columns.absorbed[..columns.live].fill(1.0);
+            columns.later_rewards[..columns.live].fill(0.0);
+        }
+    }
+
+    fn largest_reward(&self) -> f64 {
+        self.largest_reward
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use fpsrl_engine::simd::Mode;
+
+    fn world(script: &str) -> Result<ProcessWorld> {
+        let command = ["sh", "-c", script].map(str::to_owned);
+        ProcessWorld::start(&command, &["level".to_owned()], &["valve".to_owned()])
+    }
+
+    fn stepped(world: &ProcessWorld) -> Lanes {
+        let mut lanes = Lanes::new(1, 1, 2);
+        lanes.set_live(2);
+        lanes.state_mut(0)[..2].copy_from_slice(&[1.5, 0.25]);
+        lanes.action_mut(0)[..2].copy_from_slice(&[0.5, 1.0]);
+        world.advance(&mut lanes, Numerics::detect(Mode::Fast));
+        lanes
+    }
+
+    #[test]
+    fn a_process_is_asked_and_its_answer_taken() {
+        // It answers only what it should have been asked.
+        let script = r#"read -r greeting
+            [ "$greeting" = '{"fpsrl":1,"states":["level"],"actions":["valve"]}' ] || exit 1
+            echo '{"largest_reward": 0}'
+            read -r question
+            [ "$question" = '{"states":[[1.5],[0.25]],"actions":[[0.5],[1.0]]}' ] || exit 1
+            echo '{"next_states":[[1.75],[0.5]],"rewards":[-1,-2.5],"terminated":[false,true],"later_rewards":[0,-3]}'"#;
+        let world = world(script).unwrap();
+        assert_eq!(world.largest_reward(), 0.0);
+        let lanes = stepped(&world);
+        world.check().unwrap();
+        assert_eq!(lanes.state(0)[..2], [1.75, 0.5]);
+        assert_eq!((lanes.rewards(), lanes.absorbed()), ([-1.0, -2.5].as_slice(), [0.0, 1.0].as_slice()));
+        assert_eq!(lanes.later_rewards()[1], -3.0);
+        // The script is over now; the next step finds nobody, and says so.
+        let lanes = stepped(&world);
+        assert_eq!(lanes.absorbed(), [1.0, 1.0]);
+        let error = world.check().unwrap_err();
+        assert!(error.to_string().contains("the simulator"), "{error}");
+        assert!(error.is_users() && error.hint().is_some());
+    }
+
+    #[test]
+    fn whoever_does_not_speak_json_is_refused() {
+        let refused = |script: &str| world(script).err().unwrap().to_string();
+        assert!(refused("read -r x; echo hello").contains("it answered `hello`"));
+        let said = refused("exit 3");
+        assert!(said.contains("it ended instead of answering") || said.contains("it takes no question"), "{said}");
+        assert!(refused("read -r x; echo '{\"largest_reward\": null}'").contains("not understood"));
+        let command = ["no-such-simulator".to_owned()];
+        let error = ProcessWorld::start(&command, &[], &[]).err().unwrap().to_string();
+        assert!(error.contains("it cannot be started"), "{error}");
+        let few = "read -r x; echo '{\"largest_reward\":0}'; read -r x; echo '{\"next_states\":[[1]],\"rewards\":[0]}'; read -r x";
+        let world = world(few).unwrap();
+        stepped(&world);
+        assert!(world.check().unwrap_err().to_string().contains("asked for 2 rows"));
+        let much = "read -r x; echo '{\"largest_reward\":0}'; read -r x; echo '{\"next_states\":[[1],[1]],\"rewards\":[0,5]}'; read -r x";
+        let world = self::world(much).unwrap();
+        stepped(&world);
+        assert!(world.check().unwrap_err().to_string().contains("larger than the `largest_reward`"));
+    }
+}

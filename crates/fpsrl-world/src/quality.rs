@@ -1,0 +1,449 @@
+//! How far a learned world can be trusted, said before a search spends hours on it: go, careful, or no-go, and why.
+//!
+//! A small error of one step says little about a rollout of hundreds. So members of the ensemble also predict whole
+//! stretches of the episodes that they never saw, from the first state and the recorded actions alone; their rewards are
+//! compared with the recorded ones there; and what they say of their own uncertainty is compared with their errors.
+
+use serde::{Deserialize, Serialize};
+
+use super::ensemble::{LearnedWorlds, Shares};
+use super::model::WorldModel;
+use crate::WorldSettings;
+use fpsrl_data::System;
+use fpsrl_data::scaling::Scale;
+use fpsrl_data::split::Split;
+use fpsrl_data::system::History;
+use fpsrl_data::{Transitions, absorbing};
+use fpsrl_engine::angle::wrap_angle;
+use fpsrl_engine::rollout::StartStates;
+
+/// Stretches that each member predicts for each length, at most.
+const MOST_STRETCHES: usize = 25;
+
+/// Rows of held-out rewards that each member predicts, at most.
+const MOST_REWARDS: usize = 2_000;
+
+/// An open-loop error of this size is no better than a state drawn from the log.
+const NO_BETTER_THAN_CHANCE: f64 = 2.0;
+
+/// Student's 97.5 % quantiles for 1, 2, 3 ... degrees of freedom; beyond them the last is near enough.
+const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
+
+/// The word of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Word {
+    /// Nothing speaks against a search.
+    #[serde(rename = "go")]
+    Go,
+    /// A policy may be worth having, but its promise is worth little.
+    #[serde(rename = "careful")]
+    Careful,
+    /// What a search finds on this world says nothing about the plant.
+    #[serde(rename = "no-go")]
+    NoGo,
+}
+
+impl std::fmt::Display for Word {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Word::Go => "go",
+            Word::Careful => "careful",
+            Word::NoGo => "no-go",
+        })
+    }
+}
+
+/// How far a learned world can be trusted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Go, careful, or no-go.
+    pub word: Word,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// How far predictions of whole stretches go astray in episodes that the predicting member never saw.
+    pub open_loop: Vec<OpenLoop>,
+    /// The mean squared error of the reward while the plant moves over its variance in the log, in episodes that the
+    /// predicting member never saw; null if the reward is known.
+    pub reward_error: Option<f64>,
+    /// The root of the mean squared error of the reward there, in its own unit; 0 if it is known.
+    #[serde(default)]
+    pub reward_doubt: f64,
+    /// The same of the judge, on the episodes of the members; 0 without a judge.
+    #[serde(default)]
+    pub judge_doubt: f64,
+    /// The share of unseen changes within the members' own 95 % interval; null with a single member.
+    pub calibration: Option<f64>,
+    /// The share of start states within the log's ranges.
+    pub coverage: f64,
+}
+
+/// The error of predictions over so many steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenLoop {
+    /// Steps from the known state, with the recorded actions.
+    pub steps: usize,
+    /// The mean squared error of the state after them over the variance in the log; 2 is no better than chance.
+    pub error: f64,
+}
+
+/// The half-width factor of a 95 % interval for one more draw, given so many.
+pub fn student(draws: usize) -> f64 {
+    STUDENT[draws.saturating_sub(2).min(STUDENT.len() - 1)]
+}
+
+impl Verdict {
+    /// Judges worlds by the log that they were learned from.
+    ///
+    /// `starts` are those of the evaluation: whether the log covers them is a part of the verdict.
+    pub fn of(
+        system: &System,
+        settings: &WorldSettings,
+        transitions: &Transitions,
+        worlds: &LearnedWorlds,
+        starts: &StartStates,
+    ) -> Self {
+        let shares = Shares::new(system, settings, transitions);
+        let testers = Testers::new(system, settings, &shares, worlds);
+        let lengths = [10, 50, system.horizon()];
+        let open_loop = lengths.iter().enumerate().filter(|(index, length)| !lengths[..*index].contains(length));
+        let open_loop = open_loop.filter_map(|(_, &steps)| testers.open_loop(steps)).collect();
+        let inside = |support: &super::support::Support| {
+            let count = (0..starts.len()).filter(|&index| support.distance(&starts.row(index)) == 0.0).count();
+            count as f64 / starts.len().max(1) as f64
+        };
+        let known = settings.reward.is_some();
+        let reward_error = if known { None } else { testers.reward_error() };
+        let doubt = |testers: &Testers<'_>, error: Option<f64>| {
+            let spread = Scale::standard(&testers.log.rewards).spread;
+            error.map_or(0.0, |error| error.sqrt() * spread)
+        };
+        let judged = Testers::of_judge(system, settings, &shares, worlds);
+        let mut verdict = Self {
+            word: Word::Go,
+            reason: String::new(),
+            open_loop,
+            reward_error,
+            reward_doubt: doubt(&testers, reward_error),
+            judge_doubt: if known { 0.0 } else { doubt(&judged, judged.reward_error()) },
+            calibration: calibration(system, settings, &shares.members, worlds),
+            coverage: worlds.support.as_ref().map_or(1.0, inside),
+        };
+        (verdict.word, verdict.reason) = verdict.weigh(system, settings, worlds);
+        verdict
+    }
+
+    /// The word, and the first of the gravest reasons for it.
+    fn weigh(&self, system: &System, settings: &WorldSettings, worlds: &LearnedWorlds) -> (Word, String) {
+        let mut findings: Vec<(Word, String)> = Vec::new();
+        let grade = |value: f64, careful: f64, no_go: f64| match value {
+            value if value >= no_go => Word::NoGo,
+            value if value >= careful => Word::Careful,
+            _ => Word::Go,
+        };
+        let forgets = system.history() == Some(History::Steps(0));
+        let past = if forgets { "; or on its past: try `history = \"auto\"` below [data]" } else { "" };
+        for part in worlds.world.variables.iter().filter(|part| !part.is_carried()) {
+            findings.push((
+                grade(part.generalisation_error, 0.02, 0.3),
+                format!(
+                    "the change of {} is predicted with {:.0} % of its variance left over: it depends on something that \
+                     is not in the log, or the log is too short{past}",
+                    part.name,
+                    100.0 * part.generalisation_error
+                ),
+            ));
+        }
+        if let Some(error) = self.reward_error {
+            let word = grade(error, 0.02, 0.5);
+            findings.push((
+                word,
+                format!(
+                    "in episodes that a model had not seen, its rewards miss {:.0} % of the variance: record more rows \
+                     that earn well, or give `world.reward` as a formula",
+                    100.0 * error
+                ),
+            ));
+        }
+        if let Some(first) = self.open_loop.first() {
+            let (careful, no_go) = (0.05, 0.5);
+            findings.push((
+                grade(first.error, careful, no_go),
+                format!("after {} steps predictions are {:.2} of the variance off", first.steps, first.error),
+            ));
+        }
+        if self.coverage < 0.9 {
+            findings.push((
+                grade(1.0 - self.coverage, 0.1, 0.9),
+                format!("{:.0} % of the start states lie outside the log's ranges", 100.0 * (1.0 - self.coverage)),
+            ));
+        }
+        if settings.reward.is_none() {
+            let absorbing = worlds.world.absorbing.is_some() || settings.terminal.is_some();
+            let [low, high] = worlds.world.reward_limits;
+            if low == high {
+                findings.push((
+                    Word::NoGo,
+                    "all rewards in the log are equal: record rows that earn more, or give `world.reward` as a formula"
+                        .to_owned(),
+                ));
+            } else if absorbing
+                && worlds.world.reward.output.spread == 1.0
+                && worlds.world.reward.validation_error == 0.0
+            {
+                let why = "all rewards are equal until the plant stops: what is better before that is not known";
+                // A goal that ends the episode is all there is to learn; an end that costs says nothing of the way.
+                let ends_well = worlds.world.reward.output.centre < high;
+                findings.push((if ends_well { Word::Go } else { Word::Careful }, why.to_owned()));
+            }
+        }
+        if worlds.judges.is_empty() && settings.judge > 0.0 {
+            findings.push((Word::Careful, "the log is too short to keep episodes for a judge".to_owned()));
+        }
+        let gravest = findings.iter().map(|(word, _)| *word).max().unwrap_or(Word::Go);
+        match findings.into_iter().find(|(word, _)| *word == gravest) {
+            Some(found) if gravest > Word::Go => found,
+            _ => (Word::Go, "predictions hold in episodes that the models had not seen".to_owned()),
+        }
+    }
+}
+
+/// Members with the stretches of rows that they never saw.
+struct Testers<'a> {
+    log: &'a Transitions,
+    angles: Vec<bool>,
+    spreads: Vec<f64>,
+    testers: Vec<(&'a WorldModel, Vec<std::ops::Range<usize>>)>,
+}
+
+impl<'a> Testers<'a> {
+    fn new(system: &System, settings: &WorldSettings, shares: &'a Shares, worlds: &'a LearnedWorlds) -> Self {
+        // A plant that has stopped no longer shows how fast it was then, so stretches end before it stops. Members leave a
+        // group of episodes out each; a single world is tested on the judge's episodes, if there are any.
+        let (log, testers) = match worlds.members.is_empty() {
+            false => {
+                let moves = moving(settings, &shares.members);
+                let own = |(index, world)| {
+                    (world, stretches(&shares.members, |row| moves[row] && shares.left_out_by[row] == index + 1))
+                };
+                (&shares.members, worlds.members.iter().enumerate().map(own).collect())
+            }
+            true => {
+                let moves = moving(settings, &shares.judge);
+                (&shares.judge, vec![(&worlds.world, stretches(&shares.judge, |row| moves[row]))])
+            }
+        };
+        Self::over(system, shares, log, testers)
+    }
+
+    /// The judge's first world with the episodes of the members, none of which it has seen.
+    fn of_judge(system: &System, settings: &WorldSettings, shares: &'a Shares, worlds: &'a LearnedWorlds) -> Self {
+        let moves = moving(settings, &shares.members);
+        let own = |world| (world, stretches(&shares.members, |row| moves[row]));
+        Self::over(system, shares, &shares.members, worlds.judges.first().map(own).into_iter().collect())
+    }
+
+    fn over(
+        system: &System,
+        shares: &Shares,
+        log: &'a Transitions,
+        testers: Vec<(&'a WorldModel, Vec<std::ops::Range<usize>>)>,
+    ) -> Self {
+        Self {
+            log,
+            angles: system.states().iter().map(|state| state.angle).collect(),
+            spreads: shares.members.states.iter().map(|column| Scale::standard(column).spread).collect(),
+            testers,
+        }
+    }
+
+    /// The error after so many steps; none if no stretch is as long.
+    fn open_loop(&self, steps: usize) -> Option<OpenLoop> {
+        let mut errors = Vec::new();
+        for (world, stretches) in &self.testers {
+            let starts: Vec<usize> = stretches
+                .iter()
+                .flat_map(|stretch| stretch.clone().take(stretch.len().saturating_sub(steps - 1)))
+                .collect();
+            let every = starts.len().div_ceil(MOST_STRETCHES).max(1);
+            errors.extend(starts.into_iter().step_by(every).map(|start| self.astray(world, start, steps)));
+        }
+        (!errors.is_empty()).then(|| OpenLoop { steps, error: errors.iter().sum::<f64>() / errors.len() as f64 })
+    }
+
+    /// How far a world's prediction is off after so many steps from a row.
+    fn astray(&self, world: &WorldModel, start: usize, steps: usize) -> f64 {
+        let mut state = row_of(&self.log.states, start);
+        for row in start..start + steps {
+            let action = row_of(&self.log.actions, row);
+            let (next, _) = world.respond(&state, &action);
+            if world.absorbed(&state, &action, &next).is_some() {
+                return NO_BETTER_THAN_CHANCE;
+            }
+            state = next;
+        }
+        let truth = row_of(&self.log.next_states, start + steps - 1);
+        let counted: Vec<f64> = (0..self.log.current_states())
+            .map(|variable| {
+                let miss = state[variable] - truth[variable];
+                let miss = if self.angles[variable] { wrap_angle(miss) } else { miss };
+                (miss / self.spreads[variable]).powi(2).min(NO_BETTER_THAN_CHANCE)
+            })
+            .map(|error| if error.is_nan() { NO_BETTER_THAN_CHANCE } else { error })
+            .collect();
+        counted.iter().sum::<f64>() / counted.len() as f64
+    }
+
+    /// The mean squared error of the reward while the plant moves, over the variance of all rewards of the log; none if
+    /// there is nothing to test it on.
+    fn reward_error(&self) -> Option<f64> {
+        let (mut sum, mut count) = (0.0, 0usize);
+        for (world, stretches) in &self.testers {
+            let rows: Vec<usize> = stretches.iter().flat_map(Clone::clone).collect();
+            let every = rows.len().div_ceil(MOST_REWARDS).max(1);
+            for row in rows.into_iter().step_by(every) {
+                let [state, action, next] =
+                    [&self.log.states, &self.log.actions, &self.log.next_states].map(|columns| row_of(columns, row));
+                sum += (world.reward(&state, &action, &next) - self.log.rewards[row]).powi(2);
+                count += 1;
+            }
+        }
+        // The spread of a constant column counts as 1.
+        let variance = Scale::standard(&self.log.rewards).spread.powi(2);
+        (count > 0).then(|| sum / count as f64 / variance)
+    }
+}
+
+/// Of each row, whether the plant moves in it.
+fn moving(settings: &WorldSettings, log: &Transitions) -> Vec<bool> {
+    let absorbed = absorbing::rewards_from_then_on(log);
+    absorbed.iter().map(|later| later.is_none() || !settings.absorbing).collect()
+}
+
+/// Runs of rows that follow each other in one episode and are chosen.
+fn stretches(log: &Transitions, chosen: impl Fn(usize) -> bool) -> Vec<std::ops::Range<usize>> {
+    let follows = |row: usize| {
+        log.episode[row] == log.episode[row - 1]
+            && log.states.iter().zip(&log.next_states).all(|(state, next)| state[row] == next[row - 1])
+    };
+    let mut stretches: Vec<std::ops::Range<usize>> = Vec::new();
+    for row in (0..log.len()).filter(|&row| chosen(row)) {
+        match stretches.last_mut() {
+            Some(stretch) if stretch.end == row && follows(row) => stretch.end = row + 1,
+            _ => stretches.push(row..row + 1),
+        }
+    }
+    stretches
+}
+
+fn row_of(columns: &[Vec<f64>], row: usize) -> Vec<f64> {
+    columns.iter().map(|column| column[row]).collect()
+}
+
+/// The share of unseen changes that lie within the members' own 95 % interval; none with a single member.
+fn calibration(system: &System, settings: &WorldSettings, log: &Transitions, worlds: &LearnedWorlds) -> Option<f64> {
+    let count = worlds.members.len() + 1;
+    if count < 2 {
+        return None;
+    }
+    let absorbed = absorbing::rewards_from_then_on(log);
+    let moving: Vec<usize> = (0..log.len()).filter(|&row| absorbed[row].is_none() || !settings.absorbing).collect();
+    // The rows that no training has seen.
+    let unseen = Split::new(moving.len(), system.seed()).ok()?.generalisation;
+    let (mut inside, mut total) = (0usize, 0usize);
+    for row in unseen.into_iter().map(|index| moving[index]).take(MOST_REWARDS) {
+        let inputs = [row_of(&log.states, row), row_of(&log.actions, row)].concat();
+        for (variable, state) in system.states()[..system.current_states()].iter().enumerate() {
+            let change = log.next_states[variable][row] - log.states[variable][row];
+            let change = if state.angle { wrap_angle(change) } else { change };
+            let told: Vec<f64> =
+                worlds.all_members().map(|world| world.variables[variable].predict(inputs.iter().copied())).collect();
+            let mean = told.iter().sum::<f64>() / count as f64;
+            let variance = told.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
+            let half = student(count) * (variance * (1.0 + 1.0 / count as f64)).sqrt();
+            // Roundings of f32 rollouts are no disagreement.
+            let rounding = 1e-7 * worlds.world.variables[variable].output.spread;
+            inside += usize::from((change - mean).abs() <= half + rounding);
+            total += 1;
+        }
+    }
+    (total > 0).then(|| inside as f64 / total as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpsrl_base::progress::Silent;
+    use fpsrl_base::settings::OrAuto;
+    use fpsrl_data::DataSettings;
+
+    /// The log of a plant.
+    fn log(system: &System, samples: usize) -> Transitions {
+        let data = DataSettings { samples, ..DataSettings::for_plant(system.plant()) };
+        fpsrl_data::generate(system, &data, &Silent).unwrap()
+    }
+
+    /// Learns worlds from a log and judges them.
+    fn judged(system: &System, settings: &WorldSettings, log: &Transitions) -> Verdict {
+        let worlds = LearnedWorlds::learn(system, settings, log, &Silent).unwrap();
+        Verdict::of(system, settings, log, &worlds, &system.evaluation_starts(1_000))
+    }
+
+    fn verdict(name: &str, samples: usize, mirrored: bool, reward: Option<&str>) -> Verdict {
+        let system = System::benchmark(name).unwrap();
+        let written = crate::WrittenWorld {
+            kind: Some("ensemble".into()),
+            members: Some(3),
+            layers: Some(OrAuto::Count(1)),
+            epochs: Some(25),
+            reward: reward.map(str::to_owned),
+            ..crate::WrittenWorld::default()
+        };
+        let settings = written.check(&system, None, mirrored).unwrap();
+        judged(&system, &settings, &log(&system, samples))
+    }
+
+    #[test]
+    fn a_goal_that_the_log_hardly_shows_is_a_no_go_unless_it_is_known() {
+        let learned = verdict("cart-pole-swing-up", 1_000, true, None);
+        assert_eq!(learned.word, Word::NoGo, "{learned:?}");
+        assert!(learned.reason.contains("world.reward"), "{}", learned.reason);
+        let known = verdict("cart-pole-swing-up", 1_000, true, Some("abs(theta) < 0.5 && abs(rho) < 0.5 ? 0 : -1"));
+        assert_eq!(known.reward_error, None);
+        assert!(known.word < Word::NoGo, "{known:?}");
+    }
+
+    #[test]
+    fn a_plant_that_is_well_recorded_is_a_go_and_far_predictions_are_worse_than_near_ones() {
+        let verdict = verdict("mountain-car", 4_000, false, None);
+        assert_eq!(verdict.word, Word::Go, "{verdict:?}");
+        let errors: Vec<(usize, f64)> = verdict.open_loop.iter().map(|open| (open.steps, open.error)).collect();
+        assert_eq!(errors.iter().map(|(steps, _)| *steps).collect::<Vec<_>>(), [10, 50, 200]);
+        assert!(errors[0].1 < 0.01 && errors[0].1 < errors[2].1, "{errors:?}");
+        assert!(verdict.coverage > 0.99);
+        assert_eq!(verdict.reward_doubt, 0.0);
+        assert!(verdict.calibration.is_some_and(|share| share > 0.5));
+    }
+
+    #[test]
+    fn a_hidden_influence_shows_as_a_change_that_cannot_be_predicted() {
+        let system = System::benchmark("mountain-car").unwrap();
+        let layers = crate::training::Depth::Layers(1);
+        let settings = WorldSettings { epochs: 10, members: 2, layers, ..WorldSettings::default() };
+        let mut log = log(&system, 1_000);
+        // Something that the log does not show shakes the velocity.
+        let stream = fpsrl_base::random::Stream::new(5, fpsrl_base::random::Purpose::LogStart);
+        for row in 0..log.len() {
+            log.next_states[1][row] += 0.3 * stream.normal(0, row as u32, 0);
+        }
+        let verdict = judged(&system, &settings, &log);
+        assert_eq!(verdict.word, Word::NoGo, "{verdict:?}");
+        assert!(verdict.reason.contains("velocity"), "{}", verdict.reason);
+    }
+
+    #[test]
+    fn words_are_written_as_people_say_them() {
+        assert_eq!(serde_json::to_string(&Word::NoGo).unwrap(), "\"no-go\"");
+        assert_eq!(Word::Careful.to_string(), "careful");
+        assert!(Word::Go < Word::Careful && Word::Careful < Word::NoGo);
+    }
+}

@@ -1,0 +1,262 @@
+//! `[world]`: what world models are made of, how they are trained, and what is known and need not be learned.
+
+use fpsrl_base::error::{Error, Result};
+use fpsrl_base::settings::{Lines, OrAuto, between, by_name, escaped, name_of, number, quoted, quoted_list, within};
+use fpsrl_data::System;
+use fpsrl_data::system::History;
+use fpsrl_engine::formula::{FUNCTIONS, Formula, Kind};
+use serde::Deserialize;
+
+use crate::training::{Depth, Trainer};
+
+/// What worlds are made of, by name.
+const KINDS: [(&str, WorldKind); 5] = [
+    ("auto", WorldKind::Auto),
+    ("mlp", WorldKind::Mlp),
+    ("ensemble", WorldKind::Ensemble),
+    ("gp", WorldKind::GaussianProcess),
+    ("forest", WorldKind::Forest),
+];
+
+/// The trainers by name.
+const TRAINERS: [(&str, Trainer); 3] =
+    [("levenberg-marquardt", Trainer::LevenbergMarquardt), ("vario-eta", Trainer::VarioEta), ("adam", Trainer::Adam)];
+
+/// What a world model is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorldKind {
+    /// One network for each variable, as in the paper.
+    Mlp,
+    /// Several networks for each variable, each from its own draw of the rows.
+    Ensemble,
+    /// A Gaussian process for each variable.
+    GaussianProcess,
+    /// A forest of regression trees for each variable.
+    Forest,
+    /// For each variable whichever of these has the least validation error, in several members.
+    Auto,
+}
+
+impl WorldKind {
+    /// Members of an ensemble of this kind, where the user does not say.
+    pub fn default_members(self) -> usize {
+        match self {
+            WorldKind::Mlp | WorldKind::GaussianProcess | WorldKind::Forest => 1,
+            WorldKind::Ensemble | WorldKind::Auto => 5,
+        }
+    }
+}
+
+/// How the world model is trained.
+///
+/// ```
+/// use fpsrl_world::{WorldKind, WorldSettings};
+/// let settings = WorldSettings { neurons: 0, ..WorldSettings::default() };
+/// assert_eq!(settings.check().unwrap_err().to_string(), "`world.neurons` is 0, but a hidden layer has 1 to 256 neurons");
+/// assert_eq!(WorldSettings::of_kind(WorldKind::Ensemble).members, 5);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorldSettings {
+    /// What it is made of.
+    pub kind: WorldKind,
+    /// Members of the ensemble, each learned from its own draw of the rows.
+    pub members: usize,
+    /// The share of the log's episodes that the search never sees, for the world that judges its policies; 0 is none.
+    pub judge: f64,
+    /// Whether each row is also learned from as its mirror image.
+    pub mirror: bool,
+    /// One, two or three hidden layers, or the best of the three for each variable.
+    pub layers: Depth,
+    /// Neurons in a hidden layer.
+    pub neurons: usize,
+    /// The training algorithm.
+    pub trainer: Trainer,
+    /// Iterations of the trainer over the training set, at most.
+    pub epochs: usize,
+    /// Networks trained from different weights for each variable and depth; the best on the validation set is kept.
+    pub restarts: usize,
+    /// Whether absorbing states are recognised in the log and learned apart from what moves.
+    pub absorbing: bool,
+    /// The program and the arguments of a process that is the world, instead of a learned one.
+    pub process: Option<Vec<String>>,
+    /// The reward as a formula, if the user knows it.
+    pub reward: Option<Formula>,
+    /// When a transition is absorbing, as a formula, if the user knows it.
+    pub terminal: Option<Formula>,
+}
+
+/// `[world]` as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenWorld {
+    /// "mlp", "ensemble", "gp", "forest" or "auto".
+    pub kind: Option<String>,
+    /// Members of the ensemble.
+    pub members: Option<usize>,
+    /// The share of episodes for the judge.
+    pub judge: Option<f64>,
+    /// Whether rows are learned from as their mirror images too.
+    pub mirror: Option<bool>,
+    /// Hidden layers, or "auto".
+    pub layers: Option<OrAuto>,
+    /// Neurons in a hidden layer.
+    pub neurons: Option<usize>,
+    /// The trainer's name.
+    pub trainer: Option<String>,
+    /// Iterations of the trainer.
+    pub epochs: Option<usize>,
+    /// Networks tried for each variable and depth.
+    pub restarts: Option<usize>,
+    /// Whether absorbing states are learned.
+    pub absorbing: Option<bool>,
+    /// The program and the arguments of a process that is the world.
+    pub process: Option<Vec<String>>,
+    /// The reward as a formula, or "learn".
+    pub reward: Option<String>,
+    /// The terminal condition as a formula, or "learn".
+    pub terminal: Option<String>,
+}
+
+impl Default for WorldSettings {
+    fn default() -> Self {
+        Self::of_kind(WorldKind::Auto)
+    }
+}
+
+impl WorldSettings {
+    /// The defaults of a kind of world.
+    pub fn of_kind(kind: WorldKind) -> Self {
+        let trainer = Trainer::LevenbergMarquardt;
+        Self {
+            kind,
+            members: kind.default_members(),
+            judge: 0.2,
+            mirror: false,
+            layers: Depth::Auto,
+            neurons: 10,
+            trainer,
+            epochs: trainer.default_epochs(),
+            restarts: 1,
+            absorbing: true,
+            process: None,
+            reward: None,
+            terminal: None,
+        }
+    }
+
+    /// The same settings for a system with other variables, such as a longer history: formulas are understood anew.
+    pub fn for_system(&self, system: &System) -> Result<Self> {
+        let names = system.formula_names();
+        let again = |key: &str, known: &Option<Formula>, kind: Kind| {
+            formula(key, known.as_ref().map(|known| known.text().to_owned()), &names, kind)
+        };
+        let reward = again("world.reward", &self.reward, Kind::Number)?;
+        let terminal = again("world.terminal", &self.terminal, Kind::Truth)?;
+        Ok(Self { reward, terminal, ..self.clone() })
+    }
+
+    /// Holds everything to its limits.
+    pub fn check(&self) -> Result<()> {
+        within("world.neurons", self.neurons as u64, 1, 256, "a hidden layer has 1 to 256 neurons")?;
+        within("world.epochs", self.epochs as u64, 1, 1_000_000, "training has 1 to 1,000,000 epochs")?;
+        within("world.restarts", self.restarts as u64, 1, 1_000, "1 to 1,000 networks are tried")?;
+        within("world.members", self.members as u64, 1, 100, "an ensemble has 1 to 100 members")?;
+        if let Depth::Layers(layers) = self.layers {
+            within("world.layers", layers as u64, 1, 3, "networks have 1 to 3 hidden layers")?;
+        }
+        between("world.judge", self.judge, 0.0, 0.5, "0.2 is the default; 0 does without a judge")
+    }
+
+    /// The lines of `[world]`.
+    pub fn write(&self, file: &mut Lines) {
+        file.section("[world]");
+        let known = KINDS.map(|(name, _)| quoted(name)).join(", ");
+        file.key("kind", quoted(name_of(&KINDS, &self.kind)), &format!("one of {known}"));
+        file.key("members", self.members, "of the ensemble, each learned from its own draw of the rows");
+        file.key("judge", number(self.judge), "share of the episodes kept from the search, for its judge");
+        file.key("mirror", self.mirror, "learn from each row's mirror image too, for symmetric plants");
+        let layers = match self.layers {
+            Depth::Auto => "\"auto\"".to_owned(),
+            Depth::Layers(count) => count.to_string(),
+        };
+        file.key("layers", layers, "hidden layers: 1, 2, 3, or \"auto\" for the best of them for each variable");
+        file.key("neurons", self.neurons, "in each hidden layer");
+        let known = TRAINERS.map(|(name, _)| quoted(name)).join(", ");
+        file.key("trainer", quoted(name_of(&TRAINERS, &self.trainer)), &format!("one of {known}"));
+        file.key("epochs", self.epochs, "iterations of the trainer, at most");
+        file.key("restarts", self.restarts, "networks tried for each variable and depth");
+        file.key("absorbing", self.absorbing, "learn apart where the plant stops for good: goals, broken limits");
+
+        if let Some(process) = &self.process {
+            file.key("process", quoted_list(process), "a simulator that is the world; nothing is learned");
+        }
+
+        let formula = |known: &Option<Formula>| quoted(known.as_ref().map_or("learn", Formula::text));
+        let comment = "a formula such as \"abs(x) < 0.5 ? 0 : -1\", x after the step; or \"learn\"";
+        file.key("reward", formula(&self.reward), comment);
+        let comment = "a formula such as \"abs(x) > 2\" for where the plant stops for good; or \"learn\"";
+        file.key("terminal", formula(&self.terminal), comment);
+    }
+}
+
+impl WrittenWorld {
+    /// Fills in the defaults and checks everything; rows are mirrored where the rules are, unless the user says otherwise.
+    pub fn check(self, system: &System, history: Option<History>, mirrored: bool) -> Result<WorldSettings> {
+        check_process(self.process.as_deref(), system, history)?;
+        let kind = by_name("world", &KINDS, self.kind, WorldKind::Auto)?;
+        let defaults = WorldSettings::of_kind(kind);
+        let trainer = by_name("trainer", &TRAINERS, self.trainer, defaults.trainer)?;
+        let names = system.formula_names();
+        let settings = WorldSettings {
+            kind,
+            members: self.members.unwrap_or(defaults.members),
+            judge: self.judge.unwrap_or(defaults.judge),
+            mirror: self.mirror.unwrap_or(mirrored),
+            trainer,
+            layers: match self.layers {
+                None => defaults.layers,
+                Some(OrAuto::Auto) => Depth::Auto,
+                Some(OrAuto::Count(count)) => Depth::Layers(usize::try_from(count).unwrap_or(usize::MAX)),
+            },
+            neurons: self.neurons.unwrap_or(defaults.neurons),
+            epochs: self.epochs.unwrap_or(trainer.default_epochs()),
+            restarts: self.restarts.unwrap_or(defaults.restarts),
+            absorbing: self.absorbing.unwrap_or(defaults.absorbing),
+            process: self.process,
+            reward: formula("world.reward", self.reward, &names, Kind::Number)?,
+            terminal: formula("world.terminal", self.terminal, &names, Kind::Truth)?,
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+}
+
+/// A formula, unless it is missing or the word "learn".
+fn formula(key: &str, text: Option<String>, names: &[String], kind: Kind) -> Result<Option<Formula>> {
+    let Some(text) = text.filter(|text| text != "learn") else { return Ok(None) };
+    let formula = Formula::parse(&text, names, kind).map_err(|error| {
+        let functions = FUNCTIONS.map(|(name, _)| name).join(", ");
+        let hint = format!("variables: {}; functions: {functions}; or write \"learn\"", names.join(", "));
+        Error::setting(key, escaped(&text), format!("in it, {error}"), hint)
+    })?;
+    Ok(Some(formula))
+}
+
+/// Whether a process can be the world.
+fn check_process(process: Option<&[String]>, system: &System, history: Option<History>) -> Result<()> {
+    let Some(process) = process else { return Ok(()) };
+    let key = "world.process";
+    if process.first().is_none_or(String::is_empty) {
+        let hint = "write it as a list of words: process = [\"python3\", \"simulator.py\"]";
+        return Err(Error::setting(key, "empty", "a process has a program", hint));
+    }
+    if system.plant().is_some() {
+        let rule = "a built-in plant is a world already";
+        return Err(Error::setting(key, "given", rule, "leave out `plant` or `process`"));
+    }
+    if history.is_some_and(|history| history != History::Steps(0)) {
+        let rule = "a simulator knows its own past";
+        return Err(Error::setting("data.history", "given", rule, "leave out `history`, or `process` below [world]"));
+    }
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! Where the data is: the ranges of the log, and a world that promises nothing beyond them.
+//!
+//! A learned reward says something about every state, also about those that nobody has ever seen, and a search finds the
+//! one place where it promises most. And a limit that breaks the plant may stand just beyond what was recorded. So what
+//! was never seen earns no more than the worst that was seen while the plant moved; a cautious user moves that floor down
+//! to the worst that was ever seen. Where a plant's worst is its usual reward, as on the way up a mountain, leaving the
+//! data costs nothing.
+
+use serde::{Deserialize, Serialize};
+
+use crate::WorldSettings;
+use fpsrl_data::System;
+use fpsrl_data::system::Remembered;
+use fpsrl_data::{Transitions, absorbing};
+use fpsrl_engine::rollout::Lanes;
+use fpsrl_engine::simd::Numerics;
+use fpsrl_engine::world::World;
+
+/// The ranges of the log, and the worst rewards in it.
+///
+/// ```
+/// use fpsrl_world::support::Support;
+/// let support = Support { ranges: vec![[-1.0, 1.0], [0.0, 4.0]], worst_moving: -0.1, worst: -1.0 };
+/// assert_eq!(support.distance(&[0.5, 4.0]), 0.0);
+/// assert_eq!(support.distance(&[2.0, 4.4]), 0.5);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Support {
+    /// Of each state variable: its lowest and its highest value while the plant moved.
+    pub ranges: Vec<[f64; 2]>,
+    /// The lowest reward while the plant moved.
+    pub worst_moving: f64,
+    /// The lowest reward.
+    pub worst: f64,
+}
+
+impl Support {
+    /// The ranges of a log; those of a symmetric plant are symmetric.
+    pub fn new(system: &System, settings: &WorldSettings, transitions: &Transitions) -> Self {
+        let absorbed = absorbing::rewards_from_then_on(transitions);
+        let moves = |row: &usize| !settings.absorbing || absorbed[*row].is_none();
+        let mut moving: Vec<usize> = (0..transitions.len()).filter(moves).collect();
+        if moving.is_empty() {
+            moving = (0..transitions.len()).collect();
+        }
+        let lowest = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
+        let range = |(before, after): (&Vec<f64>, &Vec<f64>)| {
+            let values = || moving.iter().flat_map(|&row| [before[row], after[row]]);
+            let [low, high] = [lowest(&mut values()), -lowest(&mut values().map(|value| -value))];
+            let reach = high.max(-low);
+            if settings.mirror { [-reach, reach] } else { [low, high] }
+        };
+        Self {
+            ranges: transitions
+                .states
+                .iter()
+                .zip(&transitions.next_states)
+                .zip(system.states())
+                .map(|(columns, state)| {
+                    // A policy may take any action within its limits, so it may also remember it.
+                    match state.memory.map(|memory| memory.of) {
+                        Some(Remembered::Action(_)) => {
+                            let [low, high] = range(columns);
+                            [low.min(state.start[0]), high.max(state.start[1])]
+                        }
+                        _ => range(columns),
+                    }
+                })
+                .collect(),
+            worst_moving: lowest(&mut moving.iter().map(|&row| transitions.rewards[row])),
+            worst: lowest(&mut transitions.rewards.iter().copied()),
+        }
+    }
+
+    /// How far a state lies outside, as a share of the extent of the range that it misses most; 0 is inside.
+    pub fn distance(&self, state: &[f64]) -> f64 {
+        let beyond = |(&[low, high], &value): (&[f64; 2], &f64)| {
+            let beyond = (low - value).max(value - high).max(0.0);
+            if beyond > 0.0 { beyond / (high - low).max(f64::MIN_POSITIVE) } else { 0.0 }
+        };
+        self.ranges.iter().zip(state).map(beyond).fold(0.0, f64::max)
+    }
+
+    /// The most that a step outside earns under so much caution: between the two worst rewards.
+    pub fn floor(&self, caution: f64) -> f64 {
+        // The fourth power: half-way, it decides between policies that are equal otherwise, and no more.
+        self.worst_moving + caution.powi(4) * (self.worst - self.worst_moving)
+    }
+
+    /// What is wrong with one that was read from a file, if anything is.
+    pub(crate) fn fault(&self, states: usize) -> Option<String> {
+        let is_range = |range: &[f64; 2]| range[0].is_finite() && range[1].is_finite() && range[0] <= range[1];
+        if self.ranges.len() != states || !self.ranges.iter().all(is_range) {
+            return Some(format!("it does not hold {states} ranges of finite numbers"));
+        }
+        let rewards = [self.worst_moving, self.worst];
+        rewards.iter().any(|reward| !reward.is_finite()).then(|| "a reward in it is not finite".into())
+    }
+}
+
+/// A world in which steps outside the data earn no more than a floor.
+pub struct CautiousWorld<W> {
+    world: W,
+    ranges: Vec<[f32; 2]>,
+    floor: f32,
+    /// The share of what lies above the floor that is taken away: 1 takes all.
+    weight: f32,
+}
+
+impl<W: World> CautiousWorld<W> {
+    /// A world under a user's caution, from 0, where nothing changes, to 1.
+    pub fn new(world: W, support: &Support, caution: f64) -> Self {
+        Self {
+            world,
+            ranges: support.ranges.iter().map(|range| range.map(|limit| limit as f32)).collect(),
+            floor: support.floor(caution) as f32,
+            weight: (2.0 * caution).min(1.0) as f32,
+        }
+    }
+}
+
+impl<W: World> World for CautiousWorld<W> {
+    fn state_count(&self) -> usize {
+        self.world.state_count()
+    }
+
+    fn action_count(&self) -> usize {
+        self.world.action_count()
+    }
+
+    fn advance(&self, lanes: &mut Lanes, numerics: Numerics) {
+        self.world.advance(lanes, numerics);
+        if self.weight == 0.0 {
+            return;
+        }
+        let columns = lanes.columns();
+        let outside = columns.scratch;
+        outside.clear();
+        outside.resize(columns.live, 0.0);
+        for (&[low, high], column) in self.ranges.iter().zip(columns.states.chunks_exact(columns.stride)) {
+            for (outside, &value) in outside.iter_mut().zip(column) {
+                // What is no number is outside.
+                *outside = if value >= low && value <= high { *outside } else { self.weight };
+            }
+        }
+        let ends = columns.absorbed[..columns.live].iter();
+        for ((reward, &outside), &absorbed) in columns.rewards.iter_mut().zip(outside.iter()).zip(ends) {
+            // Where the plant stops for good is known from the log, on whatever side of its ranges.
+            let above = (*reward - self.floor).max(0.0);
+            *reward -= if absorbed == 0.0 { outside * above } else { 0.0 };
+        }
+    }
+
+    fn largest_reward(&self) -> f64 {
+        self.world.largest_reward()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpsrl_base::progress::Silent;
+    use fpsrl_engine::simd::Mode;
+
+    /// A world that stands still and earns 0.
+    struct Still;
+
+    impl World for Still {
+        fn state_count(&self) -> usize {
+            1
+        }
+        fn action_count(&self) -> usize {
+            1
+        }
+        fn advance(&self, lanes: &mut Lanes, _: Numerics) {
+            let columns = lanes.columns();
+            columns.rewards.fill(0.0);
+            columns.absorbed.fill(0.0);
+            columns.absorbed[3] = 1.0;
+        }
+        fn largest_reward(&self) -> f64 {
+            0.0
+        }
+    }
+
+    #[test]
+    fn outside_the_data_nothing_is_promised_and_the_dial_says_how_much_is_feared() {
+        let support = Support { ranges: vec![[-1.0, 1.0]], worst_moving: -0.1, worst: -1.0 };
+        let rewards = |caution: f64| {
+            let mut lanes = Lanes::new(1, 1, 4);
+            lanes.set_live(4);
+            lanes.state_mut(0)[..4].copy_from_slice(&[0.5, 1.5, f32::NAN, 9.0]);
+            CautiousWorld::new(Still, &support, caution).advance(&mut lanes, Numerics::detect(Mode::Fast));
+            lanes.rewards().to_vec()
+        };
+        assert_eq!(rewards(0.0), [0.0; 4]);
+        assert_eq!(rewards(1.0), [0.0, -1.0, -1.0, 0.0]);
+        let half = rewards(0.5);
+        assert!(half[0] == 0.0 && half[3] == 0.0);
+        assert!((half[1] - -0.15625).abs() < 1e-6 && half[1] == half[2], "{half:?}");
+        assert!((rewards(0.25)[1] - 0.5 * support.floor(0.25) as f32).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_ranges_are_those_of_the_rows_that_move() {
+        let system = System::benchmark("cart-pole-balancing").unwrap();
+        let data = fpsrl_data::DataSettings { samples: 1_000, ..fpsrl_data::DataSettings::for_plant(system.plant()) };
+        let log = fpsrl_data::generate(&system, &data, &Silent).unwrap();
+        let settings = WorldSettings { mirror: true, ..WorldSettings::default() };
+        let support = Support::new(&system, &settings, &log);
+        assert!(support.ranges.iter().all(|[low, high]| low == &-high && *high > 0.0));
+        assert!(support.ranges[0][1] <= 0.7 && support.ranges[0][1] > 0.6, "{support:?}");
+        assert_eq!((support.worst_moving, support.worst), (-0.1, -1.0));
+        assert_eq!(support.fault(4), None);
+        assert!(support.fault(3).is_some());
+        let one_sided = Support::new(&system, &WorldSettings { mirror: false, ..settings }, &log);
+        assert!((0..4).any(|index| one_sided.ranges[index][0] != -one_sided.ranges[index][1]));
+    }
+}

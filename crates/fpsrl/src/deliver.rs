@@ -1,0 +1,255 @@
+//! From a run directory or a `policy.json` to files on the disk, and back to what they are worth.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use fpsrl_base::error::{Error, Result};
+use fpsrl_base::files;
+use fpsrl_data::System;
+use fpsrl_data::system::Remembered;
+use fpsrl_engine::policy::FuzzyPolicy;
+use fpsrl_exchange::export::certificate::{self, Certificate, Execution, Interface};
+use fpsrl_exchange::export::{
+    Controller, Guard, OutOfRange, Precision, Provenance, Response, Target, Vectors, covered_ranges,
+};
+pub use fpsrl_exchange::import::read_policy;
+use fpsrl_exchange::verify::{Verification, execute, execute_quickly};
+
+use crate::run::RunDirectory;
+
+/// What can be exported: a policy, and what is known of where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// What it is called.
+    pub name: String,
+    /// The rules.
+    pub policy: FuzzyPolicy,
+    /// What the data covered; none if there is only a policy.
+    pub ranges: Option<Vec<[f64; 2]>>,
+    /// How far each action may move in a step, where the problem says so.
+    pub rate_limits: Vec<Option<f64>>,
+    /// What whoever uses it must know of its inputs and outputs, as sentences.
+    pub notes: Vec<String>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// How a source becomes a controller.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// What it is called; none takes the source's name.
+    pub name: Option<String>,
+    /// Numbers of 32 bits.
+    pub single: bool,
+    /// What happens outside of the data; none leaves the guard away.
+    pub response: Option<Response>,
+    /// Fallbacks by the action's name; the others fall back to 0, or to the limit that is nearest to it.
+    pub fallback: Vec<(String, f64)>,
+    /// Rate limits by the action's name.
+    pub rate_limits: Vec<(String, f64)>,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivery {
+    /// The files of the export, the main one first.
+    pub files: Vec<PathBuf>,
+    /// The test vectors.
+    pub vectors: PathBuf,
+    /// The certificate's file.
+    pub certificate_file: PathBuf,
+    /// The certificate.
+    pub certificate: Certificate,
+    /// What the user should know, as sentences.
+    pub notes: Vec<String>,
+}
+
+impl Source {
+    /// Of a run directory, or of the file of a policy.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            let run = RunDirectory::open(path)?;
+            let problem = run.problem()?;
+            let policy = run.policy(&problem)?;
+            let summary = run.file("summary.json");
+            if summary.exists() {
+                run.check_log(&run.summary_of_policy()?)?;
+            }
+            let provenance = Provenance::read(&run.file("policy.json"), summary.exists().then_some(summary.as_path()))?;
+            let ranges = Some(covered_ranges(&policy.states, &run.transitions(&problem)?));
+            let rate_limits = problem.system.actions().iter().map(|action| action.rate).collect();
+            let notes = notes(&problem.system);
+            return Ok(Self { name: problem.system.name().to_owned(), policy, ranges, rate_limits, notes, provenance });
+        }
+        let policy = read_policy(path)?;
+        let rate_limits = policy.actions.iter().map(|action| action.rate).collect();
+        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self {
+            name,
+            policy,
+            ranges: None,
+            rate_limits,
+            notes: Vec::new(),
+            provenance: Provenance::read(path, None)?,
+        })
+    }
+
+    /// The controller to export.
+    pub fn controller(&self, settings: &Settings) -> Result<Controller> {
+        let by_action = |given: &[(String, f64)], default: Vec<Option<f64>>| -> Result<Vec<Option<f64>>> {
+            let mut values = default;
+            for (name, value) in given {
+                let known = || self.policy.actions.iter().map(|action| action.name.clone()).collect();
+                let index = self.policy.actions.iter().position(|action| action.name == *name);
+                let index =
+                    index.ok_or_else(|| Error::UnknownName { kind: "action", name: name.clone(), known: known() })?;
+                values[index] = Some(*value);
+            }
+            Ok(values)
+        };
+        let zero = self.policy.actions.iter().map(|action| Some(0f64.clamp(action.limits[0], action.limits[1])));
+        let fallback = by_action(&settings.fallback, zero.collect())?.into_iter().flatten().collect();
+        let rate_limits = by_action(&settings.rate_limits, self.rate_limits.clone())?;
+        let guard = match (&self.ranges, settings.response) {
+            (Some(ranges), Some(response)) => Some(Guard { response, ranges: ranges.clone() }),
+            _ => None,
+        };
+        let precision = if settings.single { Precision::Single } else { Precision::Double };
+        let name = settings.name.as_ref().unwrap_or(&self.name);
+        Controller::new(name, self.policy.clone(), precision, guard, fallback, rate_limits)
+    }
+}
+
+/// What is to be said of a problem's memory: the controller has none, so its inputs must bring it.
+fn notes(system: &System) -> Vec<String> {
+    let mut notes = Vec::new();
+    for state in system.policy_states() {
+        let Some(memory) = state.memory else { continue };
+        let of = match memory.of {
+            Remembered::State(of) => system.states()[of].name.clone(),
+            Remembered::Action(of) => {
+                let action = &system.actions()[of];
+                action.set_point.as_ref().map_or(&action.name, |set_point| &set_point.name).clone()
+            }
+        };
+        let steps = if memory.lag == 1 { "1 step".into() } else { format!("{} steps", memory.lag) };
+        notes.push(format!("the input {} is what {of} was {steps} before", state.name));
+    }
+    for action in system.actions() {
+        if let Some(set_point) = &action.set_point {
+            let [low, high] = set_point.limits;
+            notes.push(format!(
+                "{} is a change: add it to {}, and keep the sum from {low} to {high}",
+                action.name, set_point.name
+            ));
+        }
+    }
+    notes
+}
+
+/// Writes the files of an export, its test vectors and its certificate; all of them, or none.
+pub fn deliver(
+    controller: &Controller,
+    provenance: &Provenance,
+    told: bool,
+    target: Target,
+    path: &Path,
+    force: bool,
+) -> Result<Delivery> {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let generated = target.generate(controller, told.then_some(provenance), &stem)?;
+    let mut paths = vec![path.to_owned()];
+    paths.extend(generated.files[1..].iter().map(|file| path.with_extension(file.extension)));
+    let (vectors_file, certificate_file) = beside(path);
+    for file in paths.iter().chain([&vectors_file, &certificate_file]) {
+        if !force && file.exists() {
+            let source =
+                std::io::Error::new(std::io::ErrorKind::AlreadyExists, "it is there already; --force replaces it");
+            return Err(Error::write(file, source));
+        }
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir()) {
+        let missing = format!("there is no directory {}", parent.display());
+        return Err(Error::write(path, std::io::Error::new(std::io::ErrorKind::NotFound, missing)));
+    }
+    let interface = Interface::new(controller, target, &generated);
+    let vectors = match target.format {
+        format if format.is_rule_base() => Vectors::of_rules(controller, OutOfRange::of(format, interface.response)),
+        _ => Vectors::new(controller),
+    };
+    let mut prepared = Vec::new();
+    for (path, file) in paths.iter().zip(&generated.files) {
+        prepared.push(files::prepare(path, |out| out.write_all(&file.content))?);
+    }
+    prepared.push(vectors.prepare(&vectors_file, controller)?);
+    // The certificate is about the files as they stand on the disk.
+    prepared.into_iter().try_for_each(files::Prepared::commit)?;
+    let tolerance = controller.precision.tolerance();
+    // The files are there by now: what goes wrong from here on belongs into the certificate.
+    let verification = execute_quickly(&interface, path, &vectors)
+        .unwrap_or_else(|error| Verification::Failed { said: error.to_string() });
+    let (execution, not_executed) = outcome(verification, &interface, &vectors, tolerance);
+    let certificate = Certificate {
+        export_sha256: files::sha256(path)?,
+        policy_sha256: provenance.policy_sha256.clone(),
+        states: certificate::counts(&vectors),
+        tolerance,
+        model: certificate::model(controller, &interface, &vectors),
+        execution,
+        not_executed,
+        export: interface,
+    };
+    files::write_json(&certificate_file, &certificate)?;
+    Ok(Delivery { files: paths, vectors: vectors_file, certificate_file, certificate, notes: generated.notes })
+}
+
+/// An export that was checked again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recheck {
+    /// What its certificate says.
+    pub certificate: Certificate,
+    /// Whether the file has changed since then.
+    pub changed: bool,
+    /// What it showed now; none if it could not be run.
+    pub execution: Option<Execution>,
+    /// Why it could not be run, or what the tool said.
+    pub not_executed: Option<String>,
+}
+
+/// Runs an export again over its test vectors, or the first `states` of them.
+pub fn recheck(path: &Path, tool: Option<&[String]>, states: Option<usize>) -> Result<Recheck> {
+    let (vectors_file, certificate_file) = beside(path);
+    let sha256 = files::sha256(path)?;
+    let certificate: Certificate = files::read_json(&certificate_file)?;
+    let interface = &certificate.export;
+    let mut vectors = Vectors::read(&vectors_file, interface.names.states.len(), interface.names.actions.len())?;
+    vectors.truncate(states.unwrap_or(usize::MAX));
+    let verification = execute(interface, path, &vectors, tool)?;
+    let (execution, not_executed) = outcome(verification, interface, &vectors, certificate.tolerance);
+    Ok(Recheck { changed: sha256 != certificate.export_sha256, certificate, execution, not_executed })
+}
+
+fn outcome(
+    verification: Verification,
+    interface: &Interface,
+    vectors: &Vectors,
+    tolerance: f64,
+) -> (Option<Execution>, Option<String>) {
+    match verification {
+        Verification::Ran { tool, rows } => {
+            (Some(Execution { tool, differences: interface.compare(vectors, &rows, tolerance) }), None)
+        }
+        Verification::Missing { what } => (None, Some(what)),
+        Verification::Failed { said } => (None, Some(format!("it failed: {said}"))),
+    }
+}
+
+/// The names of the test vectors and the certificate of an export.
+fn beside(path: &Path) -> (PathBuf, PathBuf) {
+    let with = |ending: &str| {
+        let mut name: OsString = path.file_name().unwrap_or_default().to_owned();
+        name.push(ending);
+        path.with_file_name(name)
+    };
+    (with(".vectors.csv"), with(".certificate.json"))
+}
