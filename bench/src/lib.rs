@@ -8,6 +8,7 @@ use fpsrl::random::{Purpose, Stream};
 use fpsrl::simd::{Mode, Numerics};
 use fpsrl::world::model::{VariableModel, WorldModel};
 use fpsrl::world::network::{Layer, Network};
+use fpsrl::world::predictor::Predictor;
 use serde::{Deserialize, Serialize};
 
 const STATES: [&str; 4] = ["theta", "theta_dot", "rho", "rho_dot"];
@@ -68,12 +69,16 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
         angle: index == 0,
         inputs: inputs.to_vec(),
         output,
-        layers,
         validation_error: 0.0,
         generalisation_error: 0.0,
         depths: Vec::new(),
-        network: network(index as u32, inputs.len(), layers, neurons, (index < 4).then_some(index)),
-        instead: None,
+        predictor: Predictor::Network(network(
+            index as u32,
+            inputs.len(),
+            layers,
+            neurons,
+            (index < 4).then_some(index),
+        )),
     };
     WorldModel {
         format: 1,

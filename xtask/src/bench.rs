@@ -121,8 +121,5 @@ fn program(root: &Path, name: &str) -> Result<PathBuf, Outcome> {
     if let failed @ Outcome::Failed(_) = run(Command::new(cargo_path()).args(build).current_dir(root)) {
         return Err(failed);
     }
-    // xtask itself stands in the target directory, wherever that is: target/debug/xtask.
-    let own = std::env::current_exe().map_err(|error| Outcome::Failed(format!("no path to xtask itself: {error}")))?;
-    let target = own.ancestors().nth(2).unwrap_or(root);
-    Ok(target.join("release").join(name))
+    Ok(outside::target(root).join("release").join(name))
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::outside::{Program, environment, install};
-use crate::{Outcome, cargo, run};
+use crate::outside::{Program, command, install, python};
+use crate::{Outcome, run};
 
 /// Programs, with the Debian packages that bring them.
 const PROGRAMS: [Program; 5] = [
@@ -15,9 +15,6 @@ const PROGRAMS: [Program; 5] = [
     Program { command: "octave-cli", debian: "octave-fuzzy-logic-toolkit" },
 ];
 
-/// blark parses Structured Text, pyfuzzylite runs FLL, onnxruntime runs and onnx checks graphs, jsonschema validates.
-const PACKAGES: [&str; 6] = ["blark", "pyfuzzylite", "onnx", "onnxruntime", "numpy", "jsonschema"];
-
 /// Every format, for the benchmarks' policies and for random ones, in every program that can run it.
 pub fn elsewhere(root: &Path) -> Outcome {
     for program in &PROGRAMS {
@@ -25,13 +22,14 @@ pub fn elsewhere(root: &Path) -> Outcome {
             return Outcome::Skipped(why);
         }
     }
-    let python = match environment(root, "target/outside/exports", &PACKAGES) {
+    let python = match python(root) {
         Ok(python) => python,
         Err(why) => return Outcome::Skipped(why),
     };
-    if let Outcome::Failed(why) = cargo(root, &["build", "--quiet", "--release", "--package", "fpsrl-cli"]) {
-        return Outcome::Failed(why);
-    }
+    let command = match command(root) {
+        Ok(command) => command,
+        Err(why) => return Outcome::Failed(why),
+    };
     let directory = root.join("target/outside/controllers");
     if directory.exists()
         && let Err(error) = std::fs::remove_dir_all(&directory)
@@ -45,9 +43,5 @@ pub fn elsewhere(root: &Path) -> Outcome {
     let Ok(path) = std::env::join_paths(paths) else {
         return Outcome::Failed("the project's path cannot stand in PATH".into());
     };
-    run(Command::new(python)
-        .arg(root.join("xtask/exports.py"))
-        .arg(root.join("target/release/fpsrl"))
-        .args([root, &directory])
-        .env("PATH", path))
+    run(Command::new(python).arg(root.join("xtask/exports.py")).arg(command).args([root, &directory]).env("PATH", path))
 }

@@ -3,20 +3,24 @@
 mod architecture;
 mod bench;
 mod exports;
+mod layers;
 mod outside;
 mod own_logs;
 mod pages;
 mod scikit_learn;
+mod source;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 const USAGE: &str = "\
-usage: cargo xtask test [WORDS]
+usage: cargo xtask test [--quick] [WORDS]
 
-  test    format, lints, tests, documents, and what programs of others say; exit code 0 if everything passes
+  test    format, lints, tests, documents, packages, and what programs of others say; exit code 0 if everything passes
           (with CI=true in the environment, nothing may be skipped; with words, only the checks named by them)
+          --quick: what one runs while working: format, cycles, paths in ARCHITECTURE.md, lints, and the tests
+          without the examples in documents
   browser only the check of reports in a real Chromium, whose screenshots stay in target/outside/pages";
 
 /// How a check ended.
@@ -27,32 +31,64 @@ enum Outcome {
     Failed(String),
 }
 
-/// A check: its name, and what it does in the project's root.
-type Check = (&'static str, fn(&Path) -> Outcome);
+/// Which runs a check belongs to.
+#[derive(Clone, Copy, PartialEq)]
+enum When {
+    /// Every run.
+    Always,
+    /// The whole run: it takes long, or seldom fails.
+    Whole,
+    /// The quick run: the whole one has a check that does more.
+    Quick,
+}
+
+/// A check: its name, when it runs, and what it does in the project's root.
+type Check = (&'static str, When, fn(&Path) -> Outcome);
 
 const CHECKS: &[Check] = &[
-    ("format", |root| cargo(root, &["fmt", "--all", "--check"])),
-    ("lints", |root| cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
-    ("tests", |root| cargo(root, &["test", "--release", "--workspace"])),
-    ("documentation builds", |root| {
+    ("format", When::Always, |root| cargo(root, &["fmt", "--all", "--check"])),
+    ("no cycles", When::Always, layers::no_cycles),
+    ("paths in ARCHITECTURE.md", When::Always, architecture::paths_exist),
+    ("lints", When::Always, |root| cargo(root, &[&["clippy", "--workspace", "--all-targets"], DENIED].concat())),
+    ("builds without features", When::Whole, |root| {
+        let command = ["clippy", "--package", "fpsrl-cli", "--no-default-features", "--all-targets"];
+        cargo(root, &[&command, DENIED].concat())
+    }),
+    ("tests", When::Whole, |root| cargo(root, &["test", "--release", "--workspace"])),
+    ("tests outside documents", When::Quick, |root| {
+        cargo(root, &["test", "--release", "--workspace", "--lib", "--bins", "--tests"])
+    }),
+    ("documentation builds", When::Whole, |root| {
         run(Command::new(cargo_path())
             .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
             .env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")
             .current_dir(root))
     }),
-    ("paths in ARCHITECTURE.md", architecture::paths_exist),
-    ("plain readers read a run", outside::plain_readers),
-    ("logs of other programs", own_logs::own_logs),
-    ("the report computes alike", pages::arithmetic),
-    ("reports in a browser", pages::in_a_browser),
-    ("exports run elsewhere", exports::elsewhere),
-    ("worlds and scikit-learn", scikit_learn::agrees),
+    ("packages", When::Whole, |root| {
+        // What they depend on was downloaded for the tests; asking the registry again would take longer than the check.
+        let options = ["--no-verify", "--allow-dirty", "--offline", "--quiet"];
+        let all = ["package", "--workspace", "--exclude", "xtask", "--exclude", "fpsrl-bench"];
+        cargo(root, &[all.as_slice(), &options].concat())
+    }),
+    ("plain readers read a run", When::Whole, outside::plain_readers),
+    ("logs of other programs", When::Whole, own_logs::own_logs),
+    ("the report computes alike", When::Whole, pages::arithmetic),
+    ("reports in a browser", When::Whole, pages::in_a_browser),
+    ("exports run elsewhere", When::Whole, exports::elsewhere),
+    ("worlds and scikit-learn", When::Whole, scikit_learn::agrees),
 ];
+
+/// What lints refuse. What a newer standard library has would be a warning anyway; that it is refused holds even if
+/// clippy moves it to another group.
+const DENIED: &[&str] = &["--", "-D", "warnings", "-D", "clippy::incompatible_msrv"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["test", words @ ..] => test(words),
+        ["test", "--quick", words @ ..] | ["test", words @ .., "--quick"] if are_words(words) => {
+            test(When::Quick, words)
+        }
+        ["test", words @ ..] if are_words(words) => test(When::Whole, words),
         ["browser"] => report(pages::in_a_browser(&root())),
         ["bench", rest @ ..] => report(bench::bench(&root(), rest)),
         ["help" | "--help" | "-h"] => {
@@ -76,13 +112,20 @@ fn report(outcome: Outcome) -> ExitCode {
     }
 }
 
-fn test(words: &[&str]) -> ExitCode {
+/// Whether none of them is an option.
+fn are_words(words: &[&str]) -> bool {
+    words.iter().all(|word| !word.starts_with('-'))
+}
+
+/// The quick run or the whole one; of it, the checks named by words, if there are any.
+fn test(run: When, words: &[&str]) -> ExitCode {
     let root = root();
     let nothing_may_be_skipped = std::env::var("CI").is_ok_and(|value| value == "true");
     let mut lines = Vec::new();
     let mut failed = Vec::new();
+    let checks = || CHECKS.iter().filter(|(_, when, _)| *when == When::Always || *when == run);
     let is_asked = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
-    for &(name, check) in CHECKS.iter().filter(|(name, _)| is_asked(name)) {
+    for &(name, _, check) in checks().filter(|(name, ..)| is_asked(name)) {
         println!("== {name}");
         let began = Instant::now();
         let outcome = match check(&root) {
@@ -102,17 +145,22 @@ fn test(words: &[&str]) -> ExitCode {
         lines.push(format!("  {name:<26} {:>6.1} s  {verdict}", began.elapsed().as_secs_f64()));
     }
     if lines.is_empty() {
-        let names: Vec<&str> = CHECKS.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = checks().map(|(name, ..)| *name).collect();
         eprintln!("error: no check is called so; there are: {}", names.join("; "));
         return ExitCode::from(2);
     }
     println!("\n{}", lines.join("\n"));
-    if failed.is_empty() {
+    let code = if failed.is_empty() {
         println!("\nall checks passed");
-        return ExitCode::SUCCESS;
+        ExitCode::SUCCESS
+    } else {
+        eprintln!("\nfailed: {}", failed.join(", "));
+        ExitCode::FAILURE
+    };
+    if run == When::Quick {
+        println!("this was the quick part; `cargo xtask test` runs everything");
     }
-    eprintln!("\nfailed: {}", failed.join(", "));
-    ExitCode::FAILURE
+    code
 }
 
 /// The project's root: xtask stands directly below it.

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use crate::outside::{Program, install};
-use crate::{Outcome, cargo, run};
+use crate::outside::{self, Program, install};
+use crate::{Outcome, run};
 
 const NODE: Program = Program { command: "node", debian: "nodejs" };
 const NPM: Program = Program { command: "npm", debian: "npm" };
@@ -24,8 +24,11 @@ pub fn arithmetic(root: &Path) -> Outcome {
         return Outcome::Failed(format!("{} cannot be made: {error}", directory.display()));
     }
     let reference = directory.join("page-reference.json");
-    let example = ["run", "--quiet", "--release", "--package", "fpsrl", "--example", "page_reference", "--"];
-    if let Outcome::Failed(why) = cargo(root, &[example.as_slice(), &[&*reference.to_string_lossy()]].concat()) {
+    let example = match outside::example(root, "page_reference") {
+        Ok(example) => example,
+        Err(why) => return Outcome::Failed(why),
+    };
+    if let Outcome::Failed(why) = run(Command::new(example).arg(&reference).current_dir(root)) {
         return Outcome::Failed(why);
     }
     let tests =
@@ -66,12 +69,10 @@ fn make_runs(root: &Path, pages: &Path) -> Result<(), String> {
         std::fs::remove_dir_all(pages).map_err(|error| error.to_string())?;
     }
     std::fs::create_dir_all(pages).map_err(|error| error.to_string())?;
-    let command = |arguments: &[&str]| {
-        let binary = ["run", "--quiet", "--release", "--package", "fpsrl-cli", "--"];
-        match cargo(root, &[binary.as_slice(), arguments].concat()) {
-            Outcome::Failed(why) => Err(why),
-            _ => Ok(()),
-        }
+    let binary = outside::command(root)?;
+    let command = |arguments: &[&str]| match run(Command::new(&binary).args(arguments).current_dir(root)) {
+        Outcome::Failed(why) => Err(why),
+        _ => Ok(()),
     };
     for plant in ["mountain-car", "cart-pole-balancing", "cart-pole-swing-up"] {
         let problem = pages.join(format!("{plant}.toml"));

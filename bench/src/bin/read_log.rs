@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use fpsrl::data::log::{TextOptions, read};
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
 
 fn main() {
     let path = std::env::args().nth(1).unwrap_or_else(|| fail("usage: read_log FILE"));
     let began = Instant::now();
-    let table = read(Path::new(&path), &TextOptions::default(), &|_, _| true, &Silent)
+    let table = read(Path::new(&path), &TextOptions::default(), &|_, _| true, &Progress::silent())
         .unwrap_or_else(|error| fail(&error.to_string()));
     let seconds = began.elapsed().as_secs_f64();
     let sums: serde_json::Map<String, serde_json::Value> =

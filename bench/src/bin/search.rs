@@ -13,7 +13,7 @@
 use fpsrl::optimiser::{CmaEs, RingSwarm, Scope, Shade};
 use fpsrl::policy::{FuzzyKernel, RuleSpace};
 use fpsrl::problem::{Budget, Problem, WrittenProblem};
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
 use fpsrl::rollout::{FitnessFunction, Outlook, Workspace};
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::search::methods::Method;
@@ -79,7 +79,7 @@ fn prepare(name: &str, directory: &str, quick: bool) -> Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
     }
-    run::generate(&problem, path, true, &Silent)?.fit(&Silent)?;
+    run::generate(&problem, path, true, &Progress::silent())?.fit(&Progress::silent())?;
     Ok(())
 }
 
@@ -115,7 +115,7 @@ impl Case {
         let run = RunDirectory::open(Path::new(directory))?;
         let problem = run.problem()?;
         let space = RuleSpace::new(&problem.system, &problem.policy, &run.transitions(&problem)?).on_slopes();
-        let worlds = run.worlds(&problem)?.0.on_lanes(problem.search.caution)?;
+        let worlds = run.worlds(&problem)?.source().on_lanes(&problem.system, problem.search.caution)?;
         let options = SearchOptions::of(&problem.search, true);
         Ok(Self { problem, space, worlds, options })
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::remedy::Remedy;
+
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -32,7 +34,7 @@ pub enum Error {
         /// What holds for every value allowed: "a search needs at least 2 particles".
         rule: String,
         /// What to do.
-        hint: String,
+        remedy: Remedy,
     },
     /// A file that does not have the form it should have.
     #[error("{}{}: {problem}", path.display(), at(*line, column.as_deref()))]
@@ -46,7 +48,7 @@ pub enum Error {
         /// What is wrong there.
         problem: String,
         /// What to do.
-        hint: String,
+        remedy: Remedy,
     },
     /// A file written by a newer version of fpsrl.
     #[error("{} has format version {found}, and this fpsrl reads up to version {supported}", path.display())]
@@ -87,7 +89,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A stage needs a file that an earlier stage writes.
-    #[error("{} is missing: {stage} writes it", path.display())]
+    #[error("{} is missing: `{stage}` writes it", path.display())]
     StageMissing {
         /// The file.
         path: PathBuf,
@@ -104,7 +106,7 @@ pub enum Error {
         /// What differs.
         problem: String,
         /// What to do.
-        hint: String,
+        remedy: Remedy,
     },
     /// Something asked for that only a problem with a built-in plant can do.
     #[error("{what} needs the true plant, and the problem `{problem}` has none")]
@@ -125,6 +127,11 @@ pub enum Error {
     Internal(&'static str),
 }
 
+/// Advice to write somewhere else.
+fn elsewhere(words: &str) -> Remedy {
+    Remedy::words(words).then(" with ").option("out", None)
+}
+
 fn at(line: Option<u64>, column: Option<&str>) -> String {
     match (line, column) {
         (Some(line), Some(column)) => format!(", line {line}, column `{column}`"),
@@ -140,42 +147,54 @@ impl Error {
         !matches!(self, Error::Internal(_))
     }
 
-    /// What to do about it.
+    /// What to do about it, in the library's words; see [`Error::remedy`].
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Error::UnknownName { name, known, .. } => Some(match nearest(name, known) {
-                Some(near) => format!("did you mean `{near}`? known: {}", known.join(", ")),
-                None => format!("known: {}", known.join(", ")),
-            }),
-            Error::Setting { hint, .. } | Error::Malformed { hint, .. } | Error::Mismatch { hint, .. } => {
-                (!hint.is_empty()).then(|| hint.clone())
+        self.remedy().map(|remedy| remedy.to_string())
+    }
+
+    /// What to do about it, as data.
+    pub fn remedy(&self) -> Option<Remedy> {
+        Some(match self {
+            Error::UnknownName { name, known, .. } => match nearest(name, known) {
+                Some(near) => format!("did you mean `{near}`? known: {}", known.join(", ")).into(),
+                None => format!("known: {}", known.join(", ")).into(),
+            },
+            Error::Setting { remedy, .. } | Error::Malformed { remedy, .. } | Error::Mismatch { remedy, .. } => {
+                return (!remedy.is_empty()).then(|| remedy.clone());
             }
-            Error::NewerFormat { .. } => Some("use the fpsrl that wrote it, or a newer one".into()),
-            Error::Read { source, .. } => Some(match source.kind() {
-                std::io::ErrorKind::NotFound => "check the path".into(),
-                std::io::ErrorKind::PermissionDenied => "check the file's permissions".into(),
-                _ => "check that the file is whole and the disk works".into(),
-            }),
-            Error::Write { source, .. } => Some(match source.kind() {
-                std::io::ErrorKind::PermissionDenied => "choose another directory with --out".into(),
+            Error::NewerFormat { .. } => "use the fpsrl that wrote it, or a newer one".into(),
+            Error::Read { source, .. } => match source.kind() {
+                std::io::ErrorKind::NotFound => "check the path",
+                std::io::ErrorKind::PermissionDenied => "check the file's permissions",
+                _ => "check that the file is whole and the disk works",
+            }
+            .into(),
+            Error::Write { source, .. } => match source.kind() {
+                std::io::ErrorKind::PermissionDenied => elsewhere("choose another directory"),
                 std::io::ErrorKind::AlreadyExists => {
-                    "choose another name with --out, or overwrite it with --force".into()
+                    elsewhere("choose another name").then(", or overwrite it with ").option("force", None)
                 }
                 std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                    "free some space, or choose another disk with --out".into()
+                    elsewhere("free some space, or choose another disk")
                 }
-                _ => "check the disk, or choose another directory with --out".into(),
-            }),
-            Error::RunExists { .. } => Some("choose another directory with --out, or overwrite it with --force".into()),
-            Error::Busy { .. } => Some("wait until it has finished, or give each its own directory".into()),
-            Error::StageMissing { stage, .. } => Some(format!("run `{stage}` first")),
-            Error::NoPlant { .. } => Some(
+                _ => elsewhere("check the disk, or choose another directory"),
+            },
+            Error::RunExists { .. } => {
+                elsewhere("choose another directory").then(", or overwrite it with ").option("force", None)
+            }
+            Error::Busy { .. } => "wait until it has finished, or give each its own directory".into(),
+            Error::StageMissing { stage, .. } => Remedy::words("run ").stage(stage, None).then(" first"),
+            Error::NoPlant { .. } => Remedy::words(
                 "name a built-in plant as `plant` in the problem file; a log of your own goes beside that file as \
-                 transitions.csv, for `fpsrl fit`, `fpsrl search` and `fpsrl evaluate`"
-                    .into(),
-            ),
-            Error::Stopped { .. } | Error::Internal(_) => None,
-        }
+                 transitions.csv, for ",
+            )
+            .stage("fit", None)
+            .then(", ")
+            .stage("search", None)
+            .then(" and ")
+            .stage("evaluate", None),
+            Error::Stopped { .. } | Error::Internal(_) => return None,
+        })
     }
 
     /// A setting out of range.
@@ -183,9 +202,9 @@ impl Error {
         key: impl Into<String>,
         value: impl ToString,
         rule: impl Into<String>,
-        hint: impl Into<String>,
+        remedy: impl Into<Remedy>,
     ) -> Self {
-        Error::Setting { key: key.into(), value: value.to_string(), rule: rule.into(), hint: hint.into() }
+        Error::Setting { key: key.into(), value: value.to_string(), rule: rule.into(), remedy: remedy.into() }
     }
 
     /// A file that cannot be read.
@@ -252,7 +271,7 @@ mod tests {
             line: Some(3),
             column: Some("theta".into()),
             problem: "`abc` is not a number".into(),
-            hint: String::new(),
+            remedy: Remedy::default(),
         };
         assert_eq!(error.to_string(), "log.csv, line 3, column `theta`: `abc` is not a number");
     }

@@ -123,7 +123,7 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T> {
             line: None,
             column: None,
             problem: "format version 0 has never existed".into(),
-            hint: "run the stage that writes this file again".into(),
+            remedy: "run the stage that writes this file again".into(),
         });
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -190,7 +190,7 @@ fn broken(path: &Path, bytes: &[u8], error: &serde_json::Error) -> Error {
         line: (error.line() > 0).then_some(error.line() as u64),
         column: None,
         problem,
-        hint: "run the stage that writes this file again".into(),
+        remedy: "run the stage that writes this file again".into(),
     }
 }
 

@@ -5,7 +5,9 @@ pub mod error;
 pub mod files;
 pub mod progress;
 pub mod random;
+pub mod remedy;
 pub mod settings;
 pub mod text;
 
 pub use error::{Error, Result};
+pub use remedy::Remedy;

@@ -1,7 +1,11 @@
-//! How long work tells of itself: the library reports through a trait, whoever calls it draws.
+//! How long work reports on itself: typed events for whoever listens, and one handle that asks it to stop.
+//!
+//! The library prints nothing. A caller gives each stage a [`Progress`]: with a listener it draws bars, without one it is
+//! silent. Its [`Stop`] handle may be kept anywhere, in a signal handler or in another thread.
 
-use std::fmt::Display;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A stage of a run, in the order of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,7 +16,7 @@ pub enum Stage {
     Generate,
     /// The world model is trained.
     Fit,
-    /// The swarm searches for rules.
+    /// Rules are searched.
     Search,
     /// Conditions are taken away from rules, and the rest is tuned again.
     Front,
@@ -26,106 +30,319 @@ pub enum Stage {
     Report,
 }
 
-/// Receives the progress of a stage. Every method has an empty default.
-///
-/// Stages report from several threads.
-pub trait Progress: Send + Sync {
+/// What a stage reports. Stages report from several threads.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
     /// A stage begins that counts up to `total`.
-    fn begin(&self, stage: Stage, total: u64) {
-        let _ = (stage, total);
+    Began {
+        /// The stage.
+        stage: Stage,
+        /// What it counts up to.
+        total: u64,
+    },
+    /// A stage has done a part of its work.
+    Advanced {
+        /// The stage.
+        stage: Stage,
+        /// How much of its total is done.
+        done: u64,
+        /// How it stands.
+        status: Status,
+    },
+    /// A stage has ended.
+    Ended {
+        /// The stage.
+        stage: Stage,
+    },
+    /// Something that the user should know of.
+    Noticed(Notice),
+}
+
+/// How a stage stands.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Status {
+    /// There is nothing to say but the count.
+    Counting,
+    /// It is at this part of its work.
+    At(&'static str),
+    /// A search or NFQ: the best return so far, and what it does at present.
+    Best {
+        /// The best mean return so far.
+        value: f64,
+        /// What it does at present, in words; empty if it always does the same.
+        doing: String,
+    },
+    /// The training of a quantity.
+    Training {
+        /// The quantity's name.
+        variable: String,
+        /// Its error on the validation set, as a share of the variance.
+        error: f64,
+    },
+    /// Conditions are taken away from rules.
+    Thinning {
+        /// Conditions that are left.
+        conditions: usize,
+        /// What they earn.
+        value: f64,
+    },
+    /// Plans are made from this start state, counted from 1.
+    StartState(usize),
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Counting => Ok(()),
+            Self::At(part) => formatter.write_str(part),
+            Self::Best { value, doing } if doing.is_empty() => write!(formatter, "best {value:.3}"),
+            Self::Best { value, doing } => write!(formatter, "best {value:.3}, {doing}"),
+            Self::Training { variable, error } => write!(formatter, "{variable}: error {error:.1e}"),
+            Self::Thinning { conditions, value } => write!(formatter, "{conditions} conditions earn {value:.3}"),
+            Self::StartState(number) => write!(formatter, "start state {number}"),
+        }
+    }
+}
+
+/// Something that the user should know of, though it stops nothing.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Work of several runs turns to another one.
+    Turning(String),
+    /// The log contradicts `data.action_leads_to`.
+    Alignment {
+        /// Whether actions lead to the next row; else they lead to their own.
+        next: bool,
+        /// The setting's word for it.
+        word: &'static str,
+    },
+    /// `data.history = "auto"` has chosen.
+    HistoryChosen {
+        /// Past steps that a state carries.
+        steps: usize,
+    },
+    /// Only some of the log's transitions are kept.
+    Thinned {
+        /// Transitions that are kept.
+        kept: usize,
+        /// Transitions of the log.
+        of: usize,
+    },
+    /// Terminal steps whose next state is not in the log.
+    LostTerminals(usize),
+    /// The log has too few mirror images to test `policy.mirrored`.
+    MirrorUntested,
+    /// Rows have an action outside of its limits.
+    OutsideLimits {
+        /// The action.
+        action: String,
+        /// How many rows.
+        rows: usize,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Turning(to) => formatter.write_str(to),
+            Self::Alignment { next, word } => write!(
+                formatter,
+                "warning: by the data, actions lead to {} row: write action_leads_to = \"{word}\" below [data]",
+                if *next { "the next" } else { "their own" }
+            ),
+            Self::HistoryChosen { steps } => {
+                write!(formatter, "a history of {steps} steps was chosen by held-out rows")
+            }
+            Self::Thinned { kept, of } => write!(
+                formatter,
+                "{kept} of {of} transitions are kept, in stretches spread over the log; `samples` below [data] changes that"
+            ),
+            Self::LostTerminals(rows) => {
+                write!(formatter, "warning: {rows} terminal steps are lost, because their next state is not in the log")
+            }
+            Self::MirrorUntested => {
+                formatter.write_str("warning: `policy.mirrored` could not be tested: the log has too few mirror images")
+            }
+            Self::OutsideLimits { action, rows } => {
+                write!(formatter, "warning: {rows} rows have `{action}` outside of its limits")
+            }
+        }
+    }
+}
+
+/// Asks work to stop as soon as it can. All clones are the same handle.
+///
+/// ```
+/// use fpsrl_base::progress::{Progress, Stop};
+/// let stop = Stop::default();
+/// let progress = Progress::silent().stopped_by(&stop);
+/// assert!(!progress.stop_requested());
+/// stop.request();
+/// assert!(progress.stop_requested());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Asks the work to stop. Returns whether that had been asked before.
+    pub fn request(&self) -> bool {
+        self.0.swap(true, Ordering::Relaxed)
     }
 
-    /// A stage has done `done` of its total; `note` says how it stands.
-    fn update(&self, stage: Stage, done: u64, note: &dyn Display) {
-        let _ = (stage, done, note);
+    /// Whether the work was asked to stop.
+    pub fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+type Listener = dyn Fn(&Event) + Send + Sync;
+
+/// What a stage reports to. It owns all that it needs, and is cheap to clone.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use fpsrl_base::progress::{Event, Progress, Stage, Status};
+/// let seen = Arc::new(Mutex::new(Vec::new()));
+/// let listener = Arc::clone(&seen);
+/// let progress = Progress::new(move |event| listener.lock().unwrap().push(event.clone()));
+/// progress.begin(Stage::Fit, 10);
+/// progress.update(Stage::Fit, 5, Status::Counting);
+/// assert_eq!(seen.lock().unwrap()[0], Event::Began { stage: Stage::Fit, total: 10 });
+/// ```
+#[derive(Clone, Default)]
+pub struct Progress {
+    listener: Option<Arc<Listener>>,
+    stop: Stop,
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Progress").field("stop", &self.stop).finish_non_exhaustive()
+    }
+}
+
+/// How finely a portion of the work reports.
+const FINE: u64 = 1_000;
+
+impl Progress {
+    /// Reports every event to a listener.
+    pub fn new(listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        Self { listener: Some(Arc::new(listener)), stop: Stop::default() }
+    }
+
+    /// Reports nothing.
+    pub fn silent() -> Self {
+        Self::default()
+    }
+
+    /// The same, with a handle that stops the work.
+    pub fn stopped_by(mut self, stop: &Stop) -> Self {
+        self.stop = stop.clone();
+        self
+    }
+
+    /// The handle that stops the work.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Whether the work shall end as soon as it can.
+    pub fn stop_requested(&self) -> bool {
+        self.stop.is_requested()
+    }
+
+    /// A stage begins that counts up to `total`.
+    pub fn begin(&self, stage: Stage, total: u64) {
+        self.tell(|| Event::Began { stage, total });
+    }
+
+    /// A stage has done `done` of its total.
+    pub fn update(&self, stage: Stage, done: u64, status: Status) {
+        self.tell(|| Event::Advanced { stage, done, status });
     }
 
     /// A stage has ended.
-    fn end(&self, stage: Stage) {
-        let _ = stage;
+    pub fn end(&self, stage: Stage) {
+        self.tell(|| Event::Ended { stage });
     }
 
-    /// Work of several runs turns to another one.
-    fn announce(&self, what: &dyn Display) {
-        let _ = what;
+    /// There is something that the user should know of.
+    pub fn notice(&self, notice: Notice) {
+        self.tell(|| Event::Noticed(notice));
     }
 
-    /// Whether the user wants the work to end as soon as it can.
-    fn stop_requested(&self) -> bool {
-        false
+    fn tell(&self, event: impl FnOnce() -> Event) {
+        if let Some(listener) = &self.listener {
+            listener(&event());
+        }
     }
-}
 
-/// Reports nothing.
-///
-/// ```
-/// use fpsrl_base::progress::{Progress, Silent, Stage};
-/// Silent.begin(Stage::Fit, 10);
-/// assert!(!Silent.stop_requested());
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Progress for Silent {}
-
-/// How finely a portion of the work tells of itself.
-const FINE: u64 = 1_000;
-
-/// A part of a longer stage: whoever is given it reports as if there were nothing else.
-///
-/// The work is counted in units, of which this part is those `from` up to `to` of `total`.
-pub struct Portion<'a> {
-    /// Who is told.
-    pub progress: &'a dyn Progress,
-    /// The first unit of this part.
-    pub from: u64,
-    /// The first unit after it.
-    pub to: u64,
-    /// Units of the whole work.
-    pub total: u64,
-    /// What this part counts up to by itself.
-    own_total: AtomicU64,
-}
-
-impl<'a> Portion<'a> {
-    /// The units `from` up to `to` of `total`.
+    /// A part of a longer stage, which reports as if there were nothing else. The work is counted in units, of which this
+    /// part is those `from` up to `to` of `total`.
     ///
     /// ```
-    /// use fpsrl_base::progress::{Portion, Progress, Silent, Stage};
-    /// let portion = Portion::new(&Silent, 0, 2, 10);
+    /// use fpsrl_base::progress::{Progress, Stage, Status};
+    /// let portion = Progress::silent().portion(0, 2, 10);
     /// portion.begin(Stage::Fit, 500);
-    /// portion.update(Stage::Fit, 250, &"half of two tenths");
+    /// portion.update(Stage::Fit, 250, Status::At("half of two tenths"));
     /// ```
-    pub fn new(progress: &'a dyn Progress, from: u64, to: u64, total: u64) -> Self {
-        Self { progress, from, to, total, own_total: AtomicU64::new(1) }
+    pub fn portion(&self, from: u64, to: u64, total: u64) -> Self {
+        if self.listener.is_none() {
+            return self.clone();
+        }
+        let whole = self.clone();
+        let own_total = AtomicU64::new(1);
+        let listener = move |event: &Event| match event {
+            Event::Began { stage, total: own } => {
+                own_total.store((*own).max(1), Ordering::Relaxed);
+                if from == 0 {
+                    whole.begin(*stage, total * FINE);
+                }
+            }
+            Event::Advanced { stage, done, status } => {
+                let share = *done as f64 / own_total.load(Ordering::Relaxed) as f64;
+                let units = from as f64 + share * (to - from) as f64;
+                whole.update(*stage, (units * FINE as f64) as u64, status.clone());
+            }
+            Event::Ended { stage } if to == total => whole.end(*stage),
+            Event::Ended { .. } => {}
+            Event::Noticed(notice) => whole.notice(notice.clone()),
+        };
+        Self { listener: Some(Arc::new(listener)), stop: self.stop.clone() }
     }
 }
 
-impl Progress for Portion<'_> {
-    fn begin(&self, stage: Stage, total: u64) {
-        self.own_total.store(total.max(1), Ordering::Relaxed);
-        if self.from == 0 {
-            self.progress.begin(stage, self.total * FINE);
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn portions_report_as_one_stage() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let listener = Arc::clone(&seen);
+        let whole = Progress::new(move |event| listener.lock().unwrap().push(event.clone()));
+        for part in 0..2 {
+            let portion = whole.portion(part, part + 1, 2);
+            portion.begin(Stage::Fit, 4);
+            portion.update(Stage::Fit, 2, Status::Counting);
+            portion.end(Stage::Fit);
         }
+        let advanced = |done| Event::Advanced { stage: Stage::Fit, done, status: Status::Counting };
+        let began = Event::Began { stage: Stage::Fit, total: 2_000 };
+        assert_eq!(*seen.lock().unwrap(), [began, advanced(500), advanced(1_500), Event::Ended { stage: Stage::Fit }]);
     }
 
-    fn update(&self, stage: Stage, done: u64, note: &dyn Display) {
-        let share = done as f64 / self.own_total.load(Ordering::Relaxed) as f64;
-        let units = self.from as f64 + share * (self.to - self.from) as f64;
-        self.progress.update(stage, (units * FINE as f64) as u64, note);
-    }
-
-    fn end(&self, stage: Stage) {
-        if self.to == self.total {
-            self.progress.end(stage);
-        }
-    }
-
-    fn announce(&self, what: &dyn Display) {
-        self.progress.announce(what);
-    }
-
-    fn stop_requested(&self) -> bool {
-        self.progress.stop_requested()
+    #[test]
+    fn a_stop_reaches_every_portion() {
+        let whole = Progress::new(|_| ());
+        let portion = whole.portion(0, 1, 2);
+        assert!(!portion.stop_requested());
+        assert!(!whole.stop().request());
+        assert!(portion.stop_requested() && whole.stop().request());
     }
 }

@@ -12,7 +12,10 @@ use crate::arguments::export::{ExportArguments, ImportArguments, VerifyArguments
 
 /// Exports a controller.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
-    let source = Source::open(&arguments.source)?;
+    let source = match arguments.source.is_dir() {
+        true => RunDirectory::open(&arguments.source)?.source()?,
+        false => Source::read(&arguments.source)?,
+    };
     let response = match arguments.guard.as_deref() {
         Some("off") => None,
         Some("flag") => Some(Response::Flag),
@@ -27,7 +30,7 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
                 key: "--guard".into(),
                 value: guard.clone(),
                 rule: "a policy alone has no data to guard with".into(),
-                hint: "export the run directory instead, or use --guard off".into(),
+                remedy: "export the run directory instead, or use --guard off".into(),
             }));
         }
         notes.push(
@@ -92,7 +95,7 @@ pub fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
         line: None,
         column: None,
         problem,
-        hint: hint.to_owned(),
+        remedy: hint.into(),
     };
     let Some(execution) = recheck.execution else {
         let why = recheck.not_executed.unwrap_or_default();

@@ -15,6 +15,7 @@ use std::panic::{self, PanicHookInfo};
 use std::process::ExitCode;
 
 use clap::Parser;
+use fpsrl::remedy::{Part, Remedy};
 
 use arguments::Arguments;
 
@@ -63,12 +64,23 @@ fn main() -> ExitCode {
             ExitCode::from(130)
         }
         Ok(Err(Failure::Library(error))) => {
-            complain(&error.to_string(), error.hint().as_deref());
+            complain(&error.to_string(), error.remedy().map(|remedy| told(&remedy)).as_deref());
             ExitCode::from(if error.is_users() { 2 } else { 1 })
         }
         // The hook has said everything.
         Err(_) => ExitCode::from(1),
     }
+}
+
+/// A remedy in the words of the command: stages are verbs, options are flags.
+fn told(remedy: &Remedy) -> String {
+    remedy.told(|part| match part {
+        Part::Words(words) => words.clone(),
+        Part::Stage { name, of: None } => format!("`fpsrl {name}`"),
+        Part::Stage { name, of: Some(of) } => format!("`fpsrl {name} {}`", of.display()),
+        Part::Option { name, value: None } => format!("--{name}"),
+        Part::Option { name, value: Some(value) } => format!("--{name} {value}"),
+    })
 }
 
 /// `error:` says what is wrong and where, `hint:` what to do.

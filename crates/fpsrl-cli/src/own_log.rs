@@ -138,7 +138,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let bars = Bars::new(arguments.quiet);
     // A run is looked at as it is: the log that it was imported from may have changed since.
     let (report, problem) = match arguments.problem.is_dir() {
-        true => DataReport::of_run(&RunDirectory::open(&arguments.problem)?)?,
+        true => RunDirectory::open(&arguments.problem)?.data_report()?,
         false => of_problem(&arguments.problem, &bars)?,
     };
     let mut stdout = io::stdout().lock();
@@ -158,7 +158,7 @@ fn of_problem(path: &Path, bars: &Bars) -> Result<(DataReport, Problem), Failure
             key: "data.file".into(),
             value: "missing".into(),
             rule: "only a log can be checked".into(),
-            hint: "write `file = \"log.csv\"` below [data]".into(),
+            remedy: "write `file = \"log.csv\"` below [data]".into(),
         }
         .into());
     }

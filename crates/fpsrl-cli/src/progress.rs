@@ -1,22 +1,65 @@
 //! Progress on standard error: bars where a person watches, a line for each stage where none does.
 
-use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use fpsrl::progress::{Progress, Stage};
+use fpsrl::progress::{Event, Progress, Stage, Status, Stop};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A note is put into words at most this often.
+/// A status is put into words at most this often.
 const BETWEEN_NOTES: Duration = Duration::from_millis(100);
 
-/// Whether Ctrl-C has been pressed.
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// Draws the progress of stages.
+/// Draws the progress of stages, which are given it as a [`Progress`].
 pub struct Bars {
+    quiet: bool,
+    progress: Progress,
+}
+
+/// Stages are given the bars themselves.
+impl Deref for Bars {
+    type Target = Progress;
+
+    fn deref(&self) -> &Progress {
+        &self.progress
+    }
+}
+
+impl Bars {
+    /// Draws on standard error, or nowhere if `quiet`.
+    ///
+    /// From now on Ctrl-C asks the work to end well; a second one ends it at once.
+    pub fn new(quiet: bool) -> Self {
+        let stop = Stop::default();
+        let asked = stop.clone();
+        // It fails only where signals cannot be caught; then Ctrl-C kills, and checkpoints serve as well.
+        let _ = ctrlc::set_handler(move || {
+            if asked.request() {
+                std::process::exit(130);
+            }
+        });
+        let drawing = Drawing { quiet, terminal: io::stderr().is_terminal(), current: Mutex::new(None) };
+        let drawing = Arc::new(drawing);
+        let progress = Progress::new(move |event| drawing.show(event)).stopped_by(&stop);
+        Self { quiet, progress }
+    }
+
+    /// Says something that is no result.
+    pub fn say(&self, message: &str) {
+        say(self.quiet, message);
+    }
+}
+
+fn say(quiet: bool, message: &str) {
+    if !quiet {
+        // Messages are a courtesy: nobody may be there to read them.
+        let _ = writeln!(io::stderr().lock(), "{message}");
+    }
+}
+
+/// What is on the screen.
+struct Drawing {
     quiet: bool,
     terminal: bool,
     current: Mutex<Option<Current>>,
@@ -28,34 +71,6 @@ struct Current {
     began: Instant,
     noted: Option<Instant>,
     note: String,
-}
-
-impl Bars {
-    /// Draws on standard error, or nowhere if `quiet`.
-    ///
-    /// From now on Ctrl-C asks the work to end well; a second one ends it at once.
-    pub fn new(quiet: bool) -> Self {
-        // It fails only where signals cannot be caught; then Ctrl-C kills, and checkpoints serve as well.
-        let _ = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
-        Self { quiet, terminal: io::stderr().is_terminal(), current: Mutex::new(None) }
-    }
-
-    /// Says something that is no result.
-    pub fn say(&self, message: &str) {
-        if !self.quiet {
-            // Messages are a courtesy: nobody may be there to read them.
-            let _ = writeln!(io::stderr().lock(), "{message}");
-        }
-    }
-
-    fn with_current<T>(&self, act: impl FnOnce(&mut Option<Current>) -> T) -> T {
-        // A poisoned bar is still a bar.
-        act(&mut self.current.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
-    }
 }
 
 fn name(stage: Stage) -> &'static str {
@@ -72,7 +87,22 @@ fn name(stage: Stage) -> &'static str {
     }
 }
 
-impl Progress for Bars {
+impl Drawing {
+    fn show(&self, event: &Event) {
+        match event {
+            Event::Began { stage, total } => self.begin(*stage, *total),
+            Event::Advanced { done, status, .. } => self.update(*done, status),
+            Event::Ended { stage } => self.end(*stage),
+            Event::Noticed(notice) => say(self.quiet, &notice.to_string()),
+            _ => {}
+        }
+    }
+
+    fn with_current<T>(&self, act: impl FnOnce(&mut Option<Current>) -> T) -> T {
+        // A poisoned bar is still a bar.
+        act(&mut self.current.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
     fn begin(&self, stage: Stage, total: u64) {
         let target = match self.terminal && !self.quiet {
             true => ProgressDrawTarget::stderr_with_hz(10),
@@ -88,25 +118,17 @@ impl Progress for Bars {
         });
     }
 
-    fn update(&self, _: Stage, done: u64, note: &dyn Display) {
+    fn update(&self, done: u64, status: &Status) {
         self.with_current(|current| {
             let Some(Current { bar, noted, note: last, .. }) = current else { return };
             bar.set_position(done);
             let complete = bar.length() == Some(done);
             if complete || noted.is_none_or(|noted| noted.elapsed() >= BETWEEN_NOTES) {
                 *noted = Some(Instant::now());
-                *last = note.to_string();
+                *last = status.to_string();
                 bar.set_message(last.clone());
             }
         });
-    }
-
-    fn announce(&self, what: &dyn Display) {
-        self.say(&what.to_string());
-    }
-
-    fn stop_requested(&self) -> bool {
-        STOP.load(Ordering::Relaxed)
     }
 
     fn end(&self, stage: Stage) {
@@ -115,7 +137,7 @@ impl Progress for Bars {
             bar.finish_and_clear();
             // Of the other stages, the last note tells of a part only.
             let note = if stage == Stage::Search { format!(", {note}") } else { String::new() };
-            self.say(&format!("{:<8} done in {:.1} s{note}", name(stage), began.elapsed().as_secs_f64()));
+            say(self.quiet, &format!("{:<8} done in {:.1} s{note}", name(stage), began.elapsed().as_secs_f64()));
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use fpsrl::explain;
+use fpsrl::promise::Promise;
 use fpsrl::run::{NfqResult, RunDirectory, Summary};
-use fpsrl::search::Promise;
 use fpsrl::text::count;
 use fpsrl::world::quality::OpenLoop;
 
@@ -130,7 +130,7 @@ fn figures(summary: &Summary) -> String {
                     writeln!(text, "  {name:<28} {:>7.0} %  from doing nothing, which earns {idle:.2}", 100.0 * share);
             }
             if let Some(advice) = ceiling.advice() {
-                let _ = writeln!(text, "  {advice}");
+                let _ = writeln!(text, "  {}", crate::told(&advice));
             }
         }
     }

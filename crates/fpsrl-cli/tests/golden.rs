@@ -33,8 +33,9 @@ use common::{fpsrl, stderr};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
-/// Figures that tell of the machine or of the program instead of the result.
-const OTHER: [&str; 4] = ["seconds", "version", "threads", "numerics"];
+/// Figures that tell of the machine, of the program or of files instead of the result.
+const OTHER: [&str; 7] =
+    ["seconds", "version", "threads", "numerics", "world_sha256", "problem_sha256", "evaluation_sha256"];
 
 /// How far the figures of a training may be off, as a share.
 const SIX_DIGITS: f64 = 1e-6;

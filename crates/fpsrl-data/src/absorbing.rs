@@ -80,12 +80,12 @@ pub fn rows_that_matter(transitions: &Transitions, later: &[Option<f64>]) -> Vec
 mod tests {
     use super::*;
     use crate::{DataSettings, System, generate};
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
 
     fn log(name: &str, samples: usize) -> Transitions {
         let system = System::benchmark(name).unwrap();
         let settings = DataSettings { samples, ..DataSettings::for_plant(system.plant()) };
-        generate(&system, &settings, &Silent).unwrap()
+        generate(&system, &settings, &Progress::silent()).unwrap()
     }
 
     #[test]

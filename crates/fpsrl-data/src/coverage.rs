@@ -272,12 +272,12 @@ fn blind_spots(system: &System, transitions: &Transitions, ranges: &[[f64; 2]]) 
 mod tests {
     use super::*;
     use crate::{DataSettings, generate};
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
 
     fn log(change: impl Fn(&mut Transitions)) -> Coverage {
         let system = System::benchmark("mountain-car").unwrap();
         let settings = DataSettings { samples: 4_000, ..DataSettings::for_plant(system.plant()) };
-        let mut transitions = generate(&system, &settings, &Silent).unwrap();
+        let mut transitions = generate(&system, &settings, &Progress::silent()).unwrap();
         change(&mut transitions);
         Coverage::of(&system, &transitions)
     }

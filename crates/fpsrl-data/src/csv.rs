@@ -96,7 +96,7 @@ pub fn read_from(reader: impl Read, path: &Path, system: &System) -> Result<Tran
         line,
         column: column.map(str::to_owned),
         problem,
-        hint: hint.to_owned(),
+        remedy: hint.into(),
     };
     let failed = |error: csv::Error| match error.into_kind() {
         csv::ErrorKind::Io(source) => Error::read(path, source),
@@ -207,7 +207,7 @@ fn column_name(index: usize, field: &[u8]) -> String {
 /// Where a column stands.
 fn place(name: &str, found: &[String], path: &Path) -> Result<usize> {
     let fault = |problem: String, hint: String| {
-        Err(Error::Malformed { path: path.to_owned(), line: Some(1), column: None, problem, hint })
+        Err(Error::Malformed { path: path.to_owned(), line: Some(1), column: None, problem, remedy: hint.into() })
     };
     let mut places = (0..found.len()).filter(|&index| found[index] == name);
     match (places.next(), places.next()) {

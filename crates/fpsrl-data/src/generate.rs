@@ -11,7 +11,7 @@ use super::Transitions;
 use crate::plant::PlantKind;
 use crate::{DataSettings, System};
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_base::random::{Purpose, Stream};
 
 /// Draws the problem's transitions from its plant.
@@ -19,16 +19,16 @@ use fpsrl_base::random::{Purpose, Stream};
 /// Every number depends only on the seed, the episode, the step and the variable, so that threads change nothing.
 ///
 /// ```
-/// use fpsrl_base::progress::Silent;
+/// use fpsrl_base::progress::Progress;
 /// use fpsrl_data::{DataSettings, System, generate};
 /// let system = System::benchmark("mountain-car")?;
 /// let settings = DataSettings { samples: 1_000, ..DataSettings::for_plant(system.plant()) };
-/// let log = generate(&system, &settings, &Silent)?;
+/// let log = generate(&system, &settings, &Progress::silent())?;
 /// assert_eq!(log.len(), 1_000);
 /// assert!(log.actions[0].iter().all(|force| force.abs() <= 1.0));
 /// # Ok::<(), fpsrl_base::Error>(())
 /// ```
-pub fn generate(system: &System, settings: &DataSettings, progress: &dyn Progress) -> Result<Transitions> {
+pub fn generate(system: &System, settings: &DataSettings, progress: &Progress) -> Result<Transitions> {
     let plant =
         system.plant().ok_or_else(|| Error::NoPlant { what: "generating data", problem: system.name().to_owned() })?;
     expect_count("states", system.states().len(), plant.state_count(), plant)?;
@@ -58,7 +58,7 @@ pub fn generate(system: &System, settings: &DataSettings, progress: &dyn Progres
             let steps = length.min(samples - episode as usize * length);
             let part = random_walk(system, plant, episode, steps as u32);
             let done = done.fetch_add(steps as u64, Ordering::Relaxed) + steps as u64;
-            progress.update(Stage::Generate, done, &"random actions");
+            progress.update(Stage::Generate, done, Status::At("random actions"));
             Ok(part)
         })
         .collect();

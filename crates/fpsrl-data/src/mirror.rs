@@ -15,11 +15,11 @@ impl Transitions {
     /// The mirror images of all rows.
     ///
     /// ```
-    /// use fpsrl_base::progress::Silent;
+    /// use fpsrl_base::progress::Progress;
     /// use fpsrl_data::{DataSettings, System, generate};
     /// let system = System::benchmark("cart-pole-swing-up")?;
     /// let settings = DataSettings { samples: 100, ..DataSettings::for_plant(system.plant()) };
-    /// let log = generate(&system, &settings, &Silent)?;
+    /// let log = generate(&system, &settings, &Progress::silent())?;
     /// let mirrored = log.mirrored(&system);
     /// assert_eq!(mirrored.next_states[2][5], -log.next_states[2][5]);
     /// assert_eq!(mirrored.mirrored(&system), log);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use fpsrl_base::error::{Error, Result};
+use fpsrl_base::remedy::Remedy;
 use fpsrl_base::settings::{Lines, OneOrMany, OrAuto, number, quoted, quoted_list, within};
 use serde::Deserialize;
 
@@ -17,10 +18,10 @@ const MOST_OF_A_LOG: usize = 100_000;
 ///
 /// ```
 /// use fpsrl_data::{DataSettings, System, generate};
-/// use fpsrl_base::progress::Silent;
+/// use fpsrl_base::progress::Progress;
 /// let system = System::benchmark("mountain-car")?;
 /// let settings = DataSettings { samples: 400, ..DataSettings::for_plant(system.plant()) };
-/// assert_eq!(generate(&system, &settings, &Silent)?.len(), 400);
+/// assert_eq!(generate(&system, &settings, &Progress::silent())?.len(), 400);
 /// # Ok::<(), fpsrl_base::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -241,7 +242,12 @@ impl LogSettings {
             None => Ok(Row::default()),
             Some(word) => ROWS.iter().find(|(known, _)| *known == word).map(|(_, row)| *row).ok_or_else(|| {
                 let rule = "it is \"next\" or \"this\": the step to the next row, or the one that led to this row";
-                Error::setting(key, format!("{word:?}"), rule, "`fpsrl check` says which of them fits the data")
+                Error::setting(
+                    key,
+                    format!("{word:?}"),
+                    rule,
+                    Remedy::words("").stage("check", None).then(" says which of them fits the data"),
+                )
             }),
         };
         let list = |names: &mut Option<OneOrMany>| names.take().map_or_else(Vec::new, OneOrMany::list);

@@ -6,7 +6,7 @@
 use super::Transitions;
 use crate::{DataSettings, System};
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_engine::rollout::Lanes;
 use fpsrl_engine::simd::Numerics;
@@ -21,7 +21,7 @@ pub fn simulate(
     settings: &DataSettings,
     world: &dyn World,
     numerics: Numerics,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> Result<Transitions> {
     settings.check()?;
     let (samples, length) = (settings.samples, settings.episode_length);
@@ -89,7 +89,7 @@ pub fn simulate(
             terminated.extend(ended);
         }
         first += count;
-        progress.update(Stage::Generate, log.len().min(samples) as u64, &"random actions");
+        progress.update(Stage::Generate, log.len().min(samples) as u64, Status::At("random actions"));
     }
     progress.end(Stage::Generate);
     log.terminated = terminated.iter().any(|ended| *ended).then_some(terminated);

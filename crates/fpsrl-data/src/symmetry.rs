@@ -116,12 +116,12 @@ fn spread(values: &[f64], rows: &[usize]) -> f64 {
 mod tests {
     use super::*;
     use crate::{DataSettings, generate};
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
 
     fn symmetry(name: &str, change: impl Fn(&mut Transitions)) -> Symmetry {
         let system = System::benchmark(name).unwrap();
         let settings = DataSettings { samples: 20_000, ..DataSettings::for_plant(system.plant()) };
-        let mut log = generate(&system, &settings, &Silent).unwrap();
+        let mut log = generate(&system, &settings, &Progress::silent()).unwrap();
         change(&mut log);
         Symmetry::of(&system, &log)
     }

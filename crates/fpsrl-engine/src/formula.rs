@@ -3,7 +3,7 @@
 //!
 //! A state variable's name, with or without `next_`, is its value after the step; with `previous_` it is the one before. An
 //! action's name is its value. There are `+ - * / ^`, comparisons, `&& || !`, `condition ? a : b`, `pi`, and the functions
-//! listed in [`FUNCTIONS`].
+//! of [`Function`].
 //!
 //! The text becomes a program for a stack, which runs on one row in f64, on blocks of lanes in f32, and on intervals, to know
 //! the largest value that a formula can have.
@@ -16,19 +16,106 @@ const BLOCK: usize = crate::lanes::PADDING;
 /// Deepest stack of a program; a formula that needs more is refused.
 const DEEPEST: usize = 32;
 
-/// The functions by name, with the number of their arguments.
-pub const FUNCTIONS: [(&str, usize); 10] = [
-    ("abs", 1),
-    ("sqrt", 1),
-    ("exp", 1),
-    ("log", 1),
-    ("sin", 1),
-    ("cos", 1),
-    ("tanh", 1),
-    ("sign", 1),
-    ("min", 2),
-    ("max", 2),
-];
+/// The functions that formulas may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// The absolute value.
+    Abs,
+    /// The square root.
+    Sqrt,
+    /// The exponential.
+    Exp,
+    /// The natural logarithm.
+    Log,
+    /// The sine, of radians.
+    Sin,
+    /// The cosine, of radians.
+    Cos,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// 1 above zero, -1 below, 0 at zero.
+    Sign,
+    /// The smaller of two numbers.
+    Min,
+    /// The larger of two numbers.
+    Max,
+}
+
+impl Function {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Abs,
+        Self::Sqrt,
+        Self::Exp,
+        Self::Log,
+        Self::Sin,
+        Self::Cos,
+        Self::Tanh,
+        Self::Sign,
+        Self::Min,
+        Self::Max,
+    ];
+
+    /// What a formula calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Abs => "abs",
+            Self::Sqrt => "sqrt",
+            Self::Exp => "exp",
+            Self::Log => "log",
+            Self::Sin => "sin",
+            Self::Cos => "cos",
+            Self::Tanh => "tanh",
+            Self::Sign => "sign",
+            Self::Min => "min",
+            Self::Max => "max",
+        }
+    }
+
+    /// The function of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|function| function.name() == name)
+    }
+
+    /// The number of its arguments.
+    pub fn arguments(self) -> usize {
+        match self {
+            Self::Min | Self::Max => 2,
+            _ => 1,
+        }
+    }
+
+    fn apply(self, one: f64, two: f64) -> f64 {
+        match self {
+            Self::Abs => one.abs(),
+            Self::Sqrt => one.sqrt(),
+            Self::Exp => one.exp(),
+            Self::Log => one.ln(),
+            Self::Sin => one.sin(),
+            Self::Cos => one.cos(),
+            Self::Tanh => one.tanh(),
+            Self::Sign => f64::from(u8::from(one > 0.0)) - f64::from(u8::from(one < 0.0)),
+            Self::Min => one.min(two),
+            Self::Max => one.max(two),
+        }
+    }
+
+    /// The least and the largest value for arguments within these ranges.
+    fn range(self, [low, high]: [f64; 2], other: [f64; 2]) -> [f64; 2] {
+        match self {
+            Self::Abs if low >= 0.0 => [low, high],
+            Self::Abs if high <= 0.0 => [-high, -low],
+            Self::Abs => [0.0, high.max(-low)],
+            Self::Sqrt => [0.0, high.max(0.0).sqrt()],
+            Self::Exp => [low.exp(), high.exp()],
+            Self::Log => [f64::NEG_INFINITY, f64::INFINITY],
+            Self::Sin | Self::Cos | Self::Sign => [-1.0, 1.0],
+            Self::Tanh => [low.tanh(), high.tanh()],
+            Self::Min => [low.min(other[0]), high.min(other[1])],
+            Self::Max => [low.max(other[0]), high.max(other[1])],
+        }
+    }
+}
 
 /// The names that a formula about a step may use, in the order of [`values`]: states before the step, actions, states after
 /// it, and these once more under the names that they have in a log.
@@ -112,8 +199,8 @@ enum Operation {
     Or,
     /// Of condition, a and b: a where the condition holds, else b.
     Choose,
-    /// The function of this number in [`FUNCTIONS`].
-    Function(usize),
+    /// A function of the values before it.
+    Function(Function),
 }
 
 impl Formula {
@@ -212,7 +299,7 @@ impl Operation {
             Self::Constant(_) | Self::Variable(_) => 0,
             Self::Negate | Self::Not => 1,
             Self::Choose => 3,
-            Self::Function(index) => FUNCTIONS[index].1,
+            Self::Function(function) => function.arguments(),
             _ => 2,
         }
     }
@@ -244,18 +331,7 @@ impl Operation {
                     values[2]
                 }
             }
-            Self::Function(index) => match FUNCTIONS[index].0 {
-                "abs" => one.abs(),
-                "sqrt" => one.sqrt(),
-                "exp" => one.exp(),
-                "log" => one.ln(),
-                "sin" => one.sin(),
-                "cos" => one.cos(),
-                "tanh" => one.tanh(),
-                "sign" => truth(one > 0.0) - truth(one < 0.0),
-                "min" => one.min(two),
-                _ => one.max(two),
-            },
+            Self::Function(function) => function.apply(one, two),
         }
     }
 
@@ -284,7 +360,7 @@ impl Operation {
             Self::And => each!(lane => truth(one[lane] != 0.0 && two[lane] != 0.0)),
             Self::Or => each!(lane => truth(one[lane] != 0.0 || two[lane] != 0.0)),
             Self::Choose => each!(lane => if one[lane] != 0.0 { two[lane] } else { three[lane] }),
-            Self::Function(0) => each!(lane => one[lane].abs()),
+            Self::Function(Function::Abs) => each!(lane => one[lane].abs()),
             _ => each!(lane => {
                 let values = [one[lane], two[lane], three[lane]].map(f64::from);
                 self.apply(&values[..self.takes().max(1)]) as f32
@@ -328,19 +404,7 @@ impl Operation {
             | Self::And
             | Self::Or => [0.0, 1.0],
             Self::Choose => [other[0].min(values[2][0]), other[1].max(values[2][1])],
-            Self::Function(index) => match FUNCTIONS[index].0 {
-                "abs" if low >= 0.0 => [low, high],
-                "abs" if high <= 0.0 => [-high, -low],
-                "abs" => [0.0, high.max(-low)],
-                "sqrt" => [0.0, high.max(0.0).sqrt()],
-                "exp" => [low.exp(), high.exp()],
-                "sin" | "cos" => [-1.0, 1.0],
-                "tanh" => [low.tanh(), high.tanh()],
-                "sign" => [-1.0, 1.0],
-                "min" => [low.min(other[0]), high.min(other[1])],
-                "max" => [low.max(other[0]), high.max(other[1])],
-                _ => everything,
-            },
+            Self::Function(function) => function.range(values[0], other),
             _ => everything,
         }
     }
@@ -557,10 +621,10 @@ impl<'a> Parser<'a> {
         if !token.is_name() {
             return Err(token.fault(format!("a value is missing before `{}`", token.text)));
         }
-        if let Some(function) = FUNCTIONS.iter().position(|(name, _)| *name == token.text)
+        if let Some(function) = Function::from_name(&token.text)
             && self.takes("(")
         {
-            let count = FUNCTIONS[function].1;
+            let count = function.arguments();
             for argument in 0..count {
                 if argument > 0 {
                     self.expect(",")?;

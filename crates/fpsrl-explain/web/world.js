@@ -1,4 +1,4 @@
-// A learned world of one network for each variable, as in crates/fpsrl/src/world/model.rs.
+// A learned world of one network for each variable, as in crates/fpsrl-world/src/model.rs.
 import { act, wrapAngle } from "./policy.js";
 
 // The prediction of one network for physical inputs, in physical units.

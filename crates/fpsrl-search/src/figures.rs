@@ -10,9 +10,11 @@ use fpsrl_world::LearnedWorlds;
 use fpsrl_world::quality::Verdict;
 
 use crate::baseline::QPolicy;
+pub use crate::baseline::ceiling::Ceiling;
 use crate::baseline::nfq::NfqSettings;
-use crate::search::Promise;
+use crate::promise::Promise;
 use crate::search::race::RaceFigures;
+pub use crate::task::growth::{GrowthStep, RuleGrowth};
 use crate::{PolicySettings, SearchSettings};
 
 /// The figures of a run. What a stage has not brought yet is `null`.
@@ -91,6 +93,15 @@ pub struct Summary {
     /// The digest of the policy that the figures are of; null before there is one, or before it was judged.
     #[serde(default)]
     pub policy_sha256: Option<String>,
+    /// The digest of `world.json`; null before it is there.
+    #[serde(default)]
+    pub world_sha256: Option<String>,
+    /// The digest of the problem that the figures are of, `[data]` and `[evaluation]` aside.
+    #[serde(default)]
+    pub problem_sha256: Option<String>,
+    /// The digest of `[evaluation]`.
+    #[serde(default)]
+    pub evaluation_sha256: Option<String>,
 }
 
 impl Summary {
@@ -137,6 +148,9 @@ impl Summary {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             data_sha256,
             policy_sha256: None,
+            world_sha256: None,
+            problem_sha256: None,
+            evaluation_sha256: None,
         }
     }
 
@@ -153,116 +167,40 @@ impl Summary {
         }
     }
 
-    /// What is known of the world stays; what was known of a policy that is there no more goes.
-    pub fn forget_policy(&mut self) {
+    /// Whether two have the same figures; how long they took, where and by which version is none of them.
+    pub fn same_figures(&self, other: &Self) -> bool {
+        let of_the_machine = |summary: &Self| Self {
+            seconds: Figures::default(),
+            threads: 0,
+            version: String::new(),
+            ..summary.clone()
+        };
+        of_the_machine(self) == of_the_machine(other)
+    }
+
+    /// What was found out from start states that are no longer those of the evaluation goes.
+    pub fn forget_evaluation(&mut self) {
         self.model_return = None;
         self.true_return = None;
         self.gap = None;
         self.success = None;
-        self.search_return = None;
-        self.search_ending = None;
-        self.growth = None;
-        self.race = None;
         self.ceiling = None;
         self.simple = None;
         self.promise = None;
         self.promise_kept = None;
+        self.seconds.0.retain(|(stage, _)| Self::UP_TO_WORLD.contains(&stage.as_str()) || stage == "search");
+    }
+
+    /// What is known of the world stays; what was known of a policy that is there no more goes.
+    pub fn forget_policy(&mut self) {
+        self.forget_evaluation();
+        self.search_return = None;
+        self.search_ending = None;
+        self.growth = None;
+        self.race = None;
         self.model_steps = None;
         self.policy_sha256 = None;
         self.seconds.0.retain(|(stage, _)| Self::UP_TO_WORLD.contains(&stage.as_str()));
-    }
-}
-
-/// How much plans of PSO-P reach on the world model, from the same start states as the policy.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Ceiling {
-    /// The mean return of the best plans.
-    #[serde(rename = "return")]
-    pub ceiling: f64,
-    /// The same of plans that were found without the help of any policy.
-    pub unaided: f64,
-    /// The policy's own mean return from these start states.
-    pub policy: f64,
-    /// Start states that plans were searched from.
-    pub start_states: usize,
-    /// The mean return of doing nothing, every action in the middle of its limits; null in old files.
-    #[serde(default)]
-    pub idle: Option<f64>,
-    /// How much of the way from doing nothing to the ceiling the policy goes, 1 at most and below 0 if it does worse than
-    /// nothing; null if there is no way to go.
-    #[serde(default)]
-    pub share: Option<f64>,
-    /// Model steps that the plans took; null in old files.
-    #[serde(default)]
-    pub model_steps: Option<u64>,
-}
-
-impl Ceiling {
-    /// The share of the way below which a policy is a poor one.
-    ///
-    /// Plans know their start state and the whole future of the world, so no policy need go all the way. Good ones of the
-    /// benchmarks went 96 % (mountain car) and 99 % (balancing); a search that was too short ended at 48 % (swing-up).
-    pub const POOR: f64 = 0.8;
-
-    /// The share of a search's model steps that a ceiling may take besides.
-    pub const BUDGET_SHARE: f64 = 0.15;
-
-    /// Rollouts from each of ten start states that a ceiling takes at least; of a process, which is slow, fewer.
-    const LEAST_ROLLOUTS: [u64; 2] = [2_000, 300];
-
-    /// Rollouts of a ceiling at most: good plans from fifty start states, whose mean hardly moves any more.
-    const MOST_ROLLOUTS: u64 = 50 * Self::ROLLOUTS;
-
-    /// Rollouts that plans from a start state need to be good: as many start states are taken as the budget has of them.
-    pub const ROLLOUTS: u64 = 8_000;
-
-    /// Model steps for the ceiling of a system whose search took so many, if that is known; a simulator is slow, and takes
-    /// fewer.
-    ///
-    /// ```
-    /// use fpsrl_data::System;
-    /// use fpsrl_search::figures::Ceiling;
-    /// let system = System::benchmark("cart-pole-swing-up")?;
-    /// assert_eq!(Ceiling::budget(&system, false, Some(800_000_000)), 120_000_000);
-    /// assert_eq!(Ceiling::budget(&system, false, None), 10_000_000);
-    /// assert_eq!(Ceiling::budget(&system, false, Some(6_000_000_000)), 200_000_000);
-    /// # Ok::<(), fpsrl_base::Error>(())
-    /// ```
-    pub fn budget(system: &System, simulated: bool, search_steps: Option<u64>) -> u64 {
-        let rollouts = Self::LEAST_ROLLOUTS[usize::from(simulated)];
-        let least = 10 * rollouts * system.horizon() as u64;
-        let most = Self::MOST_ROLLOUTS * system.horizon() as u64;
-        least.max((Self::BUDGET_SHARE * search_steps.unwrap_or(0) as f64) as u64).min(most)
-    }
-
-    /// How much of the way from doing nothing to the ceiling a return goes; none if there is no way to go.
-    pub fn share_of(policy: f64, idle: f64, ceiling: f64) -> Option<f64> {
-        let way = ceiling - idle;
-        // What is next to nothing beside the returns is their rounding.
-        let share = (policy - idle) / way;
-        (way > 1e-6 * (ceiling.abs() + idle.abs()) && share.is_finite()).then(|| share.min(1.0))
-    }
-
-    /// What to try if the policy stays far below the ceiling; none if it does not.
-    ///
-    /// ```
-    /// use fpsrl_search::figures::Ceiling;
-    /// let ceiling = |share| Ceiling {
-    ///     ceiling: -30.0, unaided: -32.0, policy: -40.0, start_states: 20,
-    ///     idle: Some(-150.0), share, model_steps: Some(20_000_000),
-    /// };
-    /// assert!(ceiling(Some(0.4)).advice().unwrap().contains("more rules"));
-    /// assert_eq!(ceiling(Some(0.92)).advice(), None);
-    /// assert_eq!(ceiling(None).advice(), None);
-    /// ```
-    pub fn advice(&self) -> Option<String> {
-        let share = self.share.filter(|share| *share < Self::POOR)?;
-        let how = match share > 0.0 {
-            true => "far from the ceiling",
-            false => "no better than doing nothing",
-        };
-        let remedies = "more rules (--rules auto), more effort (--particles, --iterations) or a longer horizon";
-        Some(format!("{how}: try {remedies}"))
     }
 }
 
@@ -283,28 +221,6 @@ pub struct SimpleFigures {
     pub price: f64,
 }
 
-/// How rules were added.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct RuleGrowth {
-    /// What another rule had to bring, as a share of the way from `idle` to `ceiling`.
-    pub tolerance: f64,
-    /// The return of doing nothing.
-    pub idle: f64,
-    /// The return of plans.
-    pub ceiling: f64,
-    /// The searches.
-    pub steps: Vec<GrowthStep>,
-}
-
-/// A search with so many rules.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct GrowthStep {
-    /// Rules for each action.
-    pub rules: usize,
-    /// The best mean return that it found.
-    pub search_return: f64,
-}
-
 /// What the log earned, and what rules earn that imitate it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Behaviour {
@@ -322,6 +238,8 @@ pub struct Behaviour {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Front {
+    /// The digest of `world.json` that it was searched on.
+    pub world_sha256: String,
     /// What a simpler policy may lose and still be chosen, as a share of the way from doing nothing to the ceiling.
     pub tolerance: f64,
     /// The points, the simplest first.
@@ -334,6 +252,8 @@ pub struct Front {
 pub struct FrontEntry {
     /// Its policy's file, in `front/`.
     pub file: String,
+    /// The digest of that file.
+    pub sha256: String,
     /// Rules for each action, mirrored ones counted.
     pub rules: usize,
     /// Conditions of all rules, mirrored ones counted.
@@ -421,23 +341,6 @@ impl<'de> Deserialize<'de> for Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_share_of_the_way_ends_at_one_and_needs_a_way() {
-        assert_eq!(Ceiling::share_of(-60.0, -100.0, -20.0), Some(0.5));
-        assert_eq!(Ceiling::share_of(-120.0, -100.0, -20.0), Some(-0.25));
-        assert_eq!(Ceiling::share_of(-19.0, -100.0, -20.0), Some(1.0));
-        assert_eq!(Ceiling::share_of(0.0, 0.0, 0.0), None);
-        assert_eq!(Ceiling::share_of(-63.6, -63.6, -63.6 + 1e-7), None);
-        assert_eq!(Ceiling::share_of(f64::NAN, -100.0, -20.0), None);
-    }
-
-    #[test]
-    fn a_ceiling_of_an_older_version_is_read() {
-        let text = r#"{"return": -41.0, "unaided": -42.0, "policy": -43.0, "start_states": 10}"#;
-        let ceiling: Ceiling = serde_json::from_str(text).unwrap();
-        assert_eq!((ceiling.idle, ceiling.share, ceiling.advice()), (None, None, None));
-    }
 
     #[test]
     fn a_summary_reads_back_to_itself_in_its_own_order() {

@@ -13,7 +13,7 @@ use super::model::WorldModel;
 use super::support::{CautiousWorld, Support};
 use crate::WorldSettings;
 use fpsrl_base::error::Result;
-use fpsrl_base::progress::{Portion, Progress};
+use fpsrl_base::progress::Progress;
 use fpsrl_data::System;
 use fpsrl_data::split::{FEWEST_ROWS, groups};
 use fpsrl_data::{Transitions, absorbing};
@@ -85,14 +85,14 @@ impl LearnedWorlds {
     /// Learns all worlds that a problem asks for.
     ///
     /// ```
-    /// use fpsrl_base::progress::Silent;
+    /// use fpsrl_base::progress::Progress;
     /// use fpsrl_data::{DataSettings, System, generate};
     /// use fpsrl_world::{LearnedWorlds, WorldSettings};
     /// let system = System::benchmark("mountain-car")?;
     /// let data = DataSettings { samples: 5_000, ..DataSettings::for_plant(system.plant()) };
     /// let settings = WorldSettings { members: 2, epochs: 3, ..WorldSettings::default() };
-    /// let log = generate(&system, &data, &Silent)?;
-    /// let worlds = LearnedWorlds::learn(&system, &settings, &log, &Silent)?;
+    /// let log = generate(&system, &data, &Progress::silent())?;
+    /// let worlds = LearnedWorlds::learn(&system, &settings, &log, &Progress::silent())?;
     /// assert_eq!((worlds.members.len(), worlds.judges.len()), (1, 2));
     /// # Ok::<(), fpsrl_base::Error>(())
     /// ```
@@ -100,7 +100,7 @@ impl LearnedWorlds {
         system: &System,
         settings: &WorldSettings,
         transitions: &Transitions,
-        progress: &dyn Progress,
+        progress: &Progress,
     ) -> Result<Self> {
         let shares = Shares::new(system, settings, transitions);
         let judged = !shares.judge.is_empty();
@@ -115,20 +115,14 @@ impl LearnedWorlds {
                 settings,
                 log,
                 &Member::default(),
-                &Portion::new(progress, begun, begun + first as u64, total),
+                &progress.portion(begun, begun + first as u64, total),
             )?];
             for number in 1..count {
                 let left_out: Option<Vec<bool>> =
                     left_out_by.map(|groups| groups.iter().map(|group| *group == number).collect());
                 let member = Member { number: number as u32, like: Some(&worlds[0]), left_out: left_out.as_deref() };
                 let from = begun + (first + number - 1) as u64;
-                worlds.push(fit_member(
-                    system,
-                    settings,
-                    log,
-                    &member,
-                    &Portion::new(progress, from, from + 1, total),
-                )?);
+                worlds.push(fit_member(system, settings, log, &member, &progress.portion(from, from + 1, total))?);
             }
             Ok(worlds)
         };
@@ -182,14 +176,14 @@ impl LearnedWorlds {
 mod tests {
     use super::*;
     use crate::training::Depth;
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
     use fpsrl_data::DataSettings;
 
     /// A symmetric plant, settings of small worlds, and a log.
     fn parts(samples: usize) -> (System, WorldSettings, Transitions) {
         let system = System::benchmark("cart-pole-balancing").unwrap();
         let data = DataSettings { samples, ..DataSettings::for_plant(system.plant()) };
-        let log = fpsrl_data::generate(&system, &data, &Silent).unwrap();
+        let log = fpsrl_data::generate(&system, &data, &Progress::silent()).unwrap();
         let settings =
             WorldSettings { mirror: true, epochs: 4, members: 3, layers: Depth::Layers(1), ..WorldSettings::default() };
         (system, settings, log)
@@ -203,7 +197,7 @@ mod tests {
         assert!(episodes(&shares.members).is_disjoint(&episodes(&shares.judge)));
         assert_eq!(shares.members.len() + shares.judge.len(), log.len());
         assert!((shares.judge.len() as f64 / log.len() as f64 - 0.2).abs() < 0.05);
-        let worlds = LearnedWorlds::learn(&system, &settings, &log, &Silent).unwrap();
+        let worlds = LearnedWorlds::learn(&system, &settings, &log, &Progress::silent()).unwrap();
         assert_eq!((worlds.members.len(), worlds.judges.len()), (2, 3));
         assert_eq!(worlds.validate(), Ok(()));
         let step = |world: &WorldModel| world.step(&[0.3, 1.0, 0.2, -0.5], &[4.0]).0[1];
@@ -227,7 +221,7 @@ mod tests {
         let (system, settings, log) = parts(1_500);
         let with_threads = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| LearnedWorlds::learn(&system, &settings, &log, &Silent).unwrap())
+            pool.install(|| LearnedWorlds::learn(&system, &settings, &log, &Progress::silent()).unwrap())
         };
         assert_eq!(with_threads(1), with_threads(2));
     }

@@ -17,10 +17,11 @@ use super::actuator::Actuator;
 use super::known::{KnownParts, KnownTerminal};
 use super::memory;
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
+use super::predictor::Predictor;
 use super::training::{Course, Passes, Samples, Shape, Trainer, Training, Tree, start};
 use crate::WorldSettings;
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_data::System;
 use fpsrl_data::scaling::Scale;
@@ -44,14 +45,14 @@ const PROBE: f64 = 0.2;
 /// Trains a world model on recorded transitions.
 ///
 /// ```
-/// use fpsrl_base::progress::Silent;
+/// use fpsrl_base::progress::Progress;
 /// use fpsrl_data::{DataSettings, System, generate};
 /// use fpsrl_world::{WorldSettings, fit::fit};
 /// let system = System::benchmark("mountain-car")?;
 /// let data = DataSettings { samples: 400, ..DataSettings::for_plant(system.plant()) };
 /// let settings = WorldSettings { epochs: 5, ..WorldSettings::default() };
-/// let log = generate(&system, &data, &Silent)?;
-/// let world = fit(&system, &settings, &log, &Silent)?;
+/// let log = generate(&system, &data, &Progress::silent())?;
+/// let world = fit(&system, &settings, &log, &Progress::silent())?;
 /// let (next, reward) = world.step(&[-0.5, 0.0], &[1.0]);
 /// assert!(next[0].is_finite() && (-1.0..=0.0).contains(&reward));
 /// # Ok::<(), fpsrl_base::Error>(())
@@ -60,7 +61,7 @@ pub fn fit(
     system: &System,
     settings: &WorldSettings,
     transitions: &Transitions,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> Result<WorldModel> {
     fit_member(system, settings, transitions, &Member::default(), progress)
 }
@@ -118,7 +119,7 @@ pub(super) fn fit_member(
     settings: &WorldSettings,
     transitions: &Transitions,
     member: &Member<'_>,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> Result<WorldModel> {
     check(system, settings, transitions)?;
     let all = transitions;
@@ -194,7 +195,7 @@ pub(super) fn fit_member(
         reward,
         reward_limits,
         absorbing: None,
-        known: (known_reward.is_some() || terminal.is_some()).then_some(KnownParts { reward: known_reward, terminal }),
+        known: KnownParts::new(known_reward, terminal),
         actuators: Actuator::of(system),
     };
     if settings.terminal.is_some() {
@@ -389,7 +390,7 @@ impl Plan {
     fn new(settings: &WorldSettings, quantities: &[Quantity], like: Option<&WorldModel>) -> Self {
         let depths = |index: usize| match like {
             None => settings.layers.each(),
-            Some(world) => vec![world.learned(index).layers],
+            Some(world) => vec![world.learned(index).predictor.layers().unwrap_or(1)],
         };
         let mut tasks: Vec<(usize, usize)> = (0..quantities.len())
             .flat_map(|index| depths(index).into_iter().map(move |depth| (index, depth)))
@@ -416,7 +417,7 @@ impl Plan {
         system: &System,
         settings: &WorldSettings,
         quantities: &[Quantity],
-        progress: &dyn Progress,
+        progress: &Progress,
     ) -> Result<Vec<VariableModel>> {
         let starts: Vec<(usize, usize, usize)> = self
             .tasks
@@ -494,19 +495,17 @@ impl Plan {
                     angle: quantity.angle,
                     inputs: quantity.inputs.clone(),
                     output: quantity.output,
-                    layers: *depth,
                     validation_error: error.validation_error,
                     generalisation_error: error.generalisation_error,
                     depths: own.iter().map(|network| network.2).collect(),
-                    network: shape(settings, quantity, *depth).network(parameters),
-                    instead: None,
+                    predictor: Predictor::Network(shape(settings, quantity, *depth).network(parameters)),
                 })
             })
             .collect()
     }
 
     /// Runs so many epochs more, or until the training has ended or the user has had enough.
-    fn advance(&self, training: &mut Training, epochs: usize, unit: u64, quantity: &Quantity, progress: &dyn Progress) {
+    fn advance(&self, training: &mut Training, epochs: usize, unit: u64, quantity: &Quantity, progress: &Progress) {
         for epoch in 0..epochs {
             if progress.stop_requested() {
                 return;
@@ -521,9 +520,10 @@ impl Plan {
         }
     }
 
-    fn count(&self, units: u64, quantity: &Quantity, error: f64, progress: &dyn Progress) {
+    fn count(&self, units: u64, quantity: &Quantity, error: f64, progress: &Progress) {
         let done = self.done.fetch_add(units, Ordering::Relaxed) + units;
-        progress.update(Stage::Fit, done, &format_args!("{}: error {error:.1e}", quantity.name));
+        let status = Status::Training { variable: quantity.name.clone(), error };
+        progress.update(Stage::Fit, done, status);
     }
 }
 
@@ -571,11 +571,11 @@ mod tests {
     use super::*;
     use crate::training::Depth;
     use crate::{WorldKind, WrittenWorld};
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::{Event, Stop};
     use fpsrl_base::settings::OrAuto;
     use fpsrl_data::DataSettings;
     use fpsrl_data::system::{Surroundings, WrittenAction, WrittenState, WrittenSystem};
-    use std::sync::Mutex;
+    use std::sync::{Arc, Mutex};
 
     fn turntable() -> System {
         let state = |name: &str, angle| WrittenState {
@@ -599,12 +599,7 @@ mod tests {
     }
 
     /// Trains a world model of the turntable.
-    fn turned(
-        trainer: Trainer,
-        epochs: usize,
-        transitions: &Transitions,
-        progress: &dyn Progress,
-    ) -> Result<WorldModel> {
+    fn turned(trainer: Trainer, epochs: usize, transitions: &Transitions, progress: &Progress) -> Result<WorldModel> {
         let settings = WorldSettings {
             judge: 0.0,
             neurons: 5,
@@ -642,7 +637,7 @@ mod tests {
     fn what_the_user_knows_is_not_learned() {
         let system = System::benchmark("cart-pole-swing-up").unwrap();
         let data = DataSettings { samples: 500, ..DataSettings::for_plant(system.plant()) };
-        let log = fpsrl_data::generate(&system, &data, &Silent).unwrap();
+        let log = fpsrl_data::generate(&system, &data, &Progress::silent()).unwrap();
         let learned = |reward: &str, terminal: Option<&str>| {
             let written = WrittenWorld {
                 epochs: Some(3),
@@ -651,7 +646,7 @@ mod tests {
                 terminal: terminal.map(str::to_owned),
                 ..WrittenWorld::default()
             };
-            fit(&system, &written.check(&system, None, true).unwrap(), &log, &Silent).unwrap()
+            fit(&system, &written.check(&system, None, true).unwrap(), &log, &Progress::silent()).unwrap()
         };
         let world = learned("abs(theta) < 0.5 && abs(rho) < 0.5 ? 0 : -1", Some("abs(rho) > 40"));
         assert_eq!(world.reward.generalisation_error, 0.0);
@@ -669,7 +664,7 @@ mod tests {
 
     #[test]
     fn a_world_is_learned_across_the_seam_of_an_angle_and_around_a_jump_of_the_reward() {
-        let model = turned(Trainer::LevenbergMarquardt, 100, &log(600), &Silent).unwrap();
+        let model = turned(Trainer::LevenbergMarquardt, 100, &log(600), &Progress::silent()).unwrap();
         assert_eq!(model.validate(), Ok(()));
         assert!(model.variables[0].generalisation_error < 1e-3, "{:?}", model.variables[0].depths);
         assert_eq!(model.variables[0].depths.iter().map(|depth| depth.layers).collect::<Vec<_>>(), [1, 2, 3]);
@@ -686,7 +681,7 @@ mod tests {
         let mut log = log(300);
         log.rewards.fill(-0.1);
         for trainer in [Trainer::LevenbergMarquardt, Trainer::Adam, Trainer::VarioEta] {
-            let model = turned(trainer, 3, &log, &Silent).unwrap();
+            let model = turned(trainer, 3, &log, &Progress::silent()).unwrap();
             assert_eq!(model.step(&[0.3, 4.0], &[0.1]).1, -0.1);
             assert_eq!(model.step(&[0.3, 4.0], &[0.1]).0[1], 4.0);
             assert_eq!((model.reward.generalisation_error, model.variables[1].validation_error), (0.0, 0.0));
@@ -697,7 +692,7 @@ mod tests {
     fn the_number_of_threads_changes_nothing() {
         let with_threads = |threads, trainer| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| turned(trainer, 6, &log(400), &Silent).unwrap())
+            pool.install(|| turned(trainer, 6, &log(400), &Progress::silent()).unwrap())
         };
         for trainer in [Trainer::LevenbergMarquardt, Trainer::Adam, Trainer::VarioEta] {
             assert_eq!(with_threads(1, trainer), with_threads(2, trainer));
@@ -706,46 +701,45 @@ mod tests {
 
     #[test]
     fn too_few_rows_and_broken_numbers_are_refused() {
-        let error = turned(Trainer::Adam, 3, &log(50), &Silent).unwrap_err();
+        let error = turned(Trainer::Adam, 3, &log(50), &Progress::silent()).unwrap_err();
         assert!(error.to_string().contains("at least 100"), "{error}");
         let mut log = log(200);
         log.next_states[0][7] = f64::NAN;
-        let error = turned(Trainer::Adam, 3, &log, &Silent).unwrap_err();
+        let error = turned(Trainer::Adam, 3, &log, &Progress::silent()).unwrap_err();
         assert!(error.to_string().contains("row 8"), "{error}");
     }
 
-    #[derive(Default)]
-    struct Watch {
-        total: AtomicU64,
-        done: Mutex<Vec<u64>>,
-        stop_after: Option<usize>,
-    }
-
-    impl Progress for Watch {
-        fn begin(&self, _: Stage, total: u64) {
-            self.total.store(total, Ordering::Relaxed);
-        }
-        fn update(&self, _: Stage, done: u64, _: &dyn std::fmt::Display) {
-            self.done.lock().unwrap().push(done);
-        }
-        fn stop_requested(&self) -> bool {
-            self.stop_after.is_some_and(|count| self.done.lock().unwrap().len() >= count)
-        }
+    /// Counts what is reported, and asks to stop after so many reports.
+    fn watched(stop_after: usize) -> (Progress, Arc<Mutex<Vec<u64>>>, Arc<AtomicU64>) {
+        let (done, total) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU64::new(0)));
+        let (seen, counted, stop) = (Arc::clone(&done), Arc::clone(&total), Stop::default());
+        let asked = stop.clone();
+        let progress = Progress::new(move |event| match event {
+            Event::Began { total, .. } => counted.store(*total, Ordering::Relaxed),
+            Event::Advanced { done, .. } => {
+                let mut seen = seen.lock().unwrap();
+                seen.push(*done);
+                if seen.len() >= stop_after {
+                    asked.request();
+                }
+            }
+            _ => {}
+        });
+        (progress.stopped_by(&stop), done, total)
     }
 
     #[test]
     fn progress_counts_up_to_its_total() {
-        let watch = Watch::default();
-        turned(Trainer::LevenbergMarquardt, 40, &log(300), &watch).unwrap();
-        let done = watch.done.lock().unwrap();
-        assert_eq!(done.iter().max(), Some(&watch.total.load(Ordering::Relaxed)));
+        let (progress, done, total) = watched(usize::MAX);
+        turned(Trainer::LevenbergMarquardt, 40, &log(300), &progress).unwrap();
+        assert_eq!(done.lock().unwrap().iter().max(), Some(&total.load(Ordering::Relaxed)));
     }
 
     #[test]
     fn a_stop_is_heard() {
-        let watch = Watch { stop_after: Some(5), ..Watch::default() };
-        let result = turned(Trainer::LevenbergMarquardt, 1_000, &log(300), &watch);
+        let (progress, done, _) = watched(5);
+        let result = turned(Trainer::LevenbergMarquardt, 1_000, &log(300), &progress);
         assert!(matches!(result, Err(Error::Stopped { .. })), "{result:?}");
-        assert!(watch.done.lock().unwrap().len() < 20);
+        assert!(done.lock().unwrap().len() < 20);
     }
 }

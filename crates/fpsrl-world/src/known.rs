@@ -1,8 +1,9 @@
 //! What the user knows of the world and need not be learned: the reward, or when a transition is absorbing.
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
 
-use super::model::WorldModel;
 use fpsrl_engine::formula::{self, Formula, FormulaError, Kind};
 use fpsrl_engine::rollout::Columns;
 
@@ -14,6 +15,35 @@ pub struct KnownParts {
     pub reward: Option<String>,
     /// When a transition is absorbing; null if that is learned.
     pub terminal: Option<KnownTerminal>,
+    #[serde(skip)]
+    parsed: Parsed,
+}
+
+/// The formulas, parsed when they are first needed. They follow from the texts, so two are never different.
+#[derive(Clone, Debug, Default)]
+struct Parsed(OnceLock<KnownKernel>);
+
+impl PartialEq for Parsed {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl KnownParts {
+    /// What is known; none if nothing is.
+    pub fn new(reward: Option<String>, terminal: Option<KnownTerminal>) -> Option<Self> {
+        let known = reward.is_some() || terminal.is_some();
+        known.then(|| Self { reward, terminal, parsed: Parsed::default() })
+    }
+
+    /// The same over the variables of a world, parsed once.
+    pub(super) fn kernel(&self, states: &[String], actions: &[String]) -> Result<&KnownKernel, FormulaError> {
+        if let Some(parsed) = self.parsed.0.get() {
+            return Ok(parsed);
+        }
+        let parsed = KnownKernel::parse(self, &formula::names(states, actions))?;
+        Ok(self.parsed.0.get_or_init(|| parsed))
+    }
 }
 
 /// A known terminal condition.
@@ -28,7 +58,7 @@ pub struct KnownTerminal {
     pub later_reward: f64,
 }
 
-/// The known parts of a world, understood and ready for lanes.
+/// The known parts of a world, parsed and ready for lanes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownKernel {
     pub(super) reward: Option<Formula>,
@@ -36,12 +66,10 @@ pub(super) struct KnownKernel {
 }
 
 impl KnownKernel {
-    pub(super) fn new(model: &WorldModel) -> Result<Self, FormulaError> {
-        let names = formula::names(&model.states, &model.actions);
-        let Some(known) = &model.known else { return Ok(Self::default()) };
-        let reward = known.reward.as_ref().map(|text| Formula::parse(text, &names, Kind::Number)).transpose()?;
+    fn parse(known: &KnownParts, names: &[String]) -> Result<Self, FormulaError> {
+        let reward = known.reward.as_ref().map(|text| Formula::parse(text, names, Kind::Number)).transpose()?;
         let terminal = known.terminal.as_ref().map(|terminal| {
-            let condition = Formula::parse(&terminal.condition, &names, Kind::Truth)?;
+            let condition = Formula::parse(&terminal.condition, names, Kind::Truth)?;
             Ok((condition, terminal.reward as f32, terminal.later_reward as f32))
         });
         Ok(Self { reward, terminal: terminal.transpose()? })

@@ -4,10 +4,10 @@
 
 use super::absorbing::Region;
 use super::actuator::Actuator;
-use super::approximator::ApproximatorKernel;
 use super::kernel::{Group, WIDEST};
 use super::known::KnownKernel;
 use super::model::WorldModel;
+use super::predictor::PredictorKernel;
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_engine::rollout::{Columns, Lanes};
@@ -20,9 +20,9 @@ pub struct NetworkWorld {
     action_count: usize,
     /// What is subtracted from state, action and next state before the networks see them.
     origin: Vec<f32>,
-    variables: Vec<ApproximatorKernel>,
+    variables: Vec<PredictorKernel>,
     angles: Vec<bool>,
-    reward: ApproximatorKernel,
+    reward: PredictorKernel,
     reward_limits: [f32; 2],
     absorbing: Vec<Region>,
     known: KnownKernel,
@@ -36,10 +36,12 @@ impl NetworkWorld {
         // The reward depends on everything, so that its scales have a centre for every input.
         let origin: Vec<f32> = model.reward.inputs.iter().map(|scale| scale.centre as f32).collect();
         let exact_origin: Vec<f64> = origin.iter().map(|&centre| f64::from(centre)).collect();
-        let kernel = |part: &super::model::VariableModel| ApproximatorKernel::new(part, &exact_origin);
-        let variables: Vec<ApproximatorKernel> = model.variables.iter().map(kernel).collect();
+        let kernel = |part: &super::model::VariableModel| {
+            PredictorKernel::new(&part.predictor, &part.inputs, &part.output, &exact_origin)
+        };
+        let variables: Vec<PredictorKernel> = model.variables.iter().map(kernel).collect();
         let reward = kernel(&model.reward);
-        let width = variables.iter().chain([&reward]).map(ApproximatorKernel::width).max().unwrap_or(0);
+        let width = variables.iter().chain([&reward]).map(PredictorKernel::width).max().unwrap_or(0);
         if width > WIDEST {
             return Err(Error::setting(
                 "world.neurons",
@@ -56,7 +58,7 @@ impl NetworkWorld {
             reward,
             reward_limits: model.reward_limits.map(|limit| limit as f32),
             absorbing: model.absorbing.as_ref().map_or_else(Vec::new, |absorbing| absorbing.regions.clone()),
-            known: KnownKernel::new(model).map_err(|error| {
+            known: model.known_kernel().map(|known| known.cloned().unwrap_or_default()).map_err(|error| {
                 Error::setting("world", "a formula", format!("in it, {error}"), "correct the formula, then fit again")
             })?,
             actuators: model.actuators.clone(),
@@ -232,6 +234,7 @@ mod tests {
     use crate::known::{KnownParts, KnownTerminal};
     use crate::model::VariableModel;
     use crate::network::{Layer, Network};
+    use crate::predictor::Predictor;
     use fpsrl_base::random::{Purpose, Stream};
     use fpsrl_data::scaling::Scale;
     use fpsrl_engine::simd::Mode;
@@ -244,11 +247,10 @@ mod tests {
             angle,
             inputs: (0..inputs).map(|input| Scale { centre: 0.1 * input as f64, spread: 2.0 }).collect(),
             output: Scale { centre: 0.0, spread: 0.8 },
-            layers: 2,
             validation_error: 0.0,
             generalisation_error: 0.0,
             depths: Vec::new(),
-            network: Network {
+            predictor: Predictor::Network(Network {
                 layers: [(inputs, neurons), (neurons, neurons), (neurons, 1)]
                     .iter()
                     .enumerate()
@@ -262,8 +264,7 @@ mod tests {
                         }
                     })
                     .collect(),
-            },
-            instead: None,
+            }),
         };
         WorldModel {
             format: 1,
@@ -318,10 +319,10 @@ mod tests {
     fn known_parts_hold_on_lanes_as_in_f64() {
         let mut model = world(10);
         model.reward_limits = [-9.0, 9.0];
-        model.known = Some(KnownParts {
-            reward: Some("next_rho - 2 * previous_rho + 0.1 * force - abs(theta)".into()),
-            terminal: Some(KnownTerminal { condition: "rho > 1.5".into(), reward: 5.0, later_reward: -0.25 }),
-        });
+        model.known = KnownParts::new(
+            Some("next_rho - 2 * previous_rho + 0.1 * force - abs(theta)".into()),
+            Some(KnownTerminal { condition: "rho > 1.5".into(), reward: 5.0, later_reward: -0.25 }),
+        );
         (model.variables[0].name, model.variables[1].name) = ("theta".into(), "rho".into());
         assert_eq!(model.validate(), Ok(()));
         let lanes_world = NetworkWorld::new(&model).unwrap();
@@ -348,7 +349,7 @@ mod tests {
             }
         }
         assert!((3..37).contains(&absorbed), "{absorbed}");
-        model.known = Some(KnownParts { reward: Some("rho +".into()), terminal: None });
+        model.known = KnownParts::new(Some("rho +".into()), None);
         assert!(model.validate().unwrap_err().contains("character 6"));
     }
 

@@ -6,7 +6,6 @@
 
 pub mod absorbing;
 mod actuator;
-pub mod approximator;
 pub mod ensemble;
 pub mod fit;
 pub mod forest;
@@ -18,6 +17,7 @@ mod learned;
 mod memory;
 pub mod model;
 pub mod network;
+pub mod predictor;
 pub mod process;
 pub mod quality;
 mod settings;

@@ -1,11 +1,10 @@
 //! Variables of a world that are carried along instead of learned: the past of states and actions.
 //!
-//! Each is a network without a hidden layer, whose one linear neuron is exact: its change is what it becomes less what it
-//! is. So a world with memory is an ordinary world to whoever computes it: on rows, on lanes, or in a browser.
+//! Each is a weighted sum, which is exact: its change is what it becomes less what it is. So a world with memory is an ordinary world to whoever computes it: on rows, on lanes, or in a browser.
 
 use super::actuator::Actuator;
 use super::model::{VariableModel, WorldModel};
-use super::network::{Layer, Network};
+use super::predictor::Predictor;
 use fpsrl_data::System;
 use fpsrl_data::scaling::Scale;
 use fpsrl_data::system::Carried;
@@ -30,12 +29,10 @@ pub(super) fn carried(system: &System) -> Vec<VariableModel> {
             angle: state.angle,
             inputs: vec![Scale { centre: 0.0, spread: 1.0 }; inputs],
             output: Scale { centre: 0.0, spread: 1.0 },
-            layers: 0,
             validation_error: 0.0,
             generalisation_error: 0.0,
             depths: Vec::new(),
-            network: Network { layers: vec![Layer { inputs, outputs: 1, weights, biases: vec![0.0] }] },
-            instead: None,
+            predictor: Predictor::Carried(weights),
         })
     };
     system.states().iter().enumerate().filter_map(one).collect()
@@ -51,7 +48,7 @@ impl WorldModel {
 impl VariableModel {
     /// Whether it is memory: carried along, and nothing that was learned.
     pub fn is_carried(&self) -> bool {
-        self.instead.is_none() && self.network.depth() == 0
+        matches!(self.predictor, Predictor::Carried(_))
     }
 }
 

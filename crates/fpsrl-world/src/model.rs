@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::absorbing::{AbsorbingModel, Region};
 use super::actuator::Actuator;
-use super::approximator::Approximator;
+use super::forest::Forest;
+use super::gaussian_process::GaussianProcess;
 use super::known::{KnownKernel, KnownParts};
 use super::network::Network;
+use super::predictor::Predictor;
 use fpsrl_data::scaling::Scale;
 use fpsrl_engine::angle::wrap_angle;
-use fpsrl_engine::formula;
+use fpsrl_engine::formula::{self, FormulaError};
 
 /// The version of `world.json` that this library writes.
 pub const FORMAT: u64 = 1;
@@ -47,7 +49,7 @@ pub struct WorldModel {
 
 /// One learned quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "VariableFile", into = "VariableFile")]
 pub struct VariableModel {
     /// The variable's name; `reward` for the reward.
     pub name: String,
@@ -57,19 +59,100 @@ pub struct VariableModel {
     pub inputs: Vec<Scale>,
     /// Physical number to network output; undone to predict.
     pub output: Scale,
-    /// Hidden layers of the network, the best on the validation set among those trained.
-    pub layers: usize,
     /// Mean squared error over variance, on the rows that chose the weights.
     pub validation_error: f64,
     /// Mean squared error over variance, on rows that training never saw.
     pub generalisation_error: f64,
     /// The errors of every depth that was trained, as in the paper's tables.
     pub depths: Vec<DepthError>,
-    /// The network, between scaled numbers.
-    pub network: Network,
-    /// What predicts instead of the network, also between scaled numbers, if anything does.
+    /// What predicts it, between scaled numbers; of networks, the best on the validation set among those trained.
+    pub predictor: Predictor,
+}
+
+/// How `world.json` holds a quantity: what predicts it stands under its own name, `network`, `gaussian_process`, `forest` or
+/// `carried`, and `layers` beside a network.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VariableFile {
+    name: String,
+    angle: bool,
+    inputs: Vec<Scale>,
+    output: Scale,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instead: Option<Approximator>,
+    layers: Option<usize>,
+    validation_error: f64,
+    generalisation_error: f64,
+    depths: Vec<DepthError>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<Network>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gaussian_process: Option<Box<GaussianProcess>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    forest: Option<Forest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    carried: Option<Vec<f64>>,
+}
+
+impl From<VariableModel> for VariableFile {
+    fn from(model: VariableModel) -> Self {
+        let VariableModel { name, angle, inputs, output, validation_error, generalisation_error, depths, predictor } =
+            model;
+        let layers = predictor.layers();
+        let (mut network, mut gaussian_process, mut forest, mut carried) = (None, None, None, None);
+        match predictor {
+            Predictor::Network(own) => network = Some(own),
+            Predictor::GaussianProcess(own) => gaussian_process = Some(own),
+            Predictor::Forest(own) => forest = Some(own),
+            Predictor::Carried(own) => carried = Some(own),
+        }
+        Self {
+            name,
+            angle,
+            inputs,
+            output,
+            layers,
+            validation_error,
+            generalisation_error,
+            depths,
+            network,
+            gaussian_process,
+            forest,
+            carried,
+        }
+    }
+}
+
+impl TryFrom<VariableFile> for VariableModel {
+    type Error = String;
+
+    fn try_from(file: VariableFile) -> Result<Self, String> {
+        let predictors = [
+            file.network.map(Predictor::Network),
+            file.gaussian_process.map(Predictor::GaussianProcess),
+            file.forest.map(Predictor::Forest),
+            file.carried.map(Predictor::Carried),
+        ];
+        let mut predictors = predictors.into_iter().flatten();
+        let name = file.name;
+        let (Some(predictor), None) = (predictors.next(), predictors.next()) else {
+            return Err(format!("`{name}` must have exactly one of network, gaussian_process, forest and carried"));
+        };
+        if predictor.layers() != file.layers {
+            let told = |layers: Option<usize>| layers.map_or("none".into(), |layers| layers.to_string());
+            let (said, found) = (told(file.layers), told(predictor.layers()));
+            return Err(format!("`{name}` should have {said} hidden layers and has {found}"));
+        }
+        Ok(Self {
+            name,
+            angle: file.angle,
+            inputs: file.inputs,
+            output: file.output,
+            validation_error: file.validation_error,
+            generalisation_error: file.generalisation_error,
+            depths: file.depths,
+            predictor,
+        })
+    }
 }
 
 /// How well the best network of a depth does.
@@ -90,10 +173,7 @@ impl VariableModel {
     /// The prediction for physical inputs, in physical units: a change of the variable, or a reward.
     pub fn predict(&self, inputs: impl IntoIterator<Item = f64>) -> f64 {
         let scaled: Vec<f64> = self.inputs.iter().zip(inputs).map(|(scale, value)| scale.apply(value)).collect();
-        self.output.undo(match &self.instead {
-            None => self.network.evaluate(&scaled),
-            Some(approximator) => approximator.evaluate(&scaled),
-        })
+        self.output.undo(self.predictor.evaluate(&scaled))
     }
 
     /// What is wrong with it, if anything is.
@@ -106,10 +186,7 @@ impl VariableModel {
         if !self.inputs.iter().chain([&self.output]).all(scale_is_usable) {
             return Some("a scale is not finite, or its spread is not above 0".into());
         }
-        if !self.network.layers.is_empty() && self.layers != self.network.depth() {
-            return Some(format!("it should have {} hidden layers and has {}", self.layers, self.network.depth()));
-        }
-        self.network.fault(inputs).or_else(|| self.instead.as_ref()?.fault(inputs))
+        self.predictor.fault(inputs)
     }
 }
 
@@ -150,9 +227,14 @@ impl WorldModel {
         (next, reward)
     }
 
+    /// What the user knows, parsed once; none if that is nothing.
+    pub(super) fn known_kernel(&self) -> Result<Option<&KnownKernel>, FormulaError> {
+        self.known.as_ref().map(|known| known.kernel(&self.states, &self.actions)).transpose()
+    }
+
     /// The reward as the user's formula gives it, within the limits, if there is one.
     fn known_reward(&self, state: &[f64], action: &[f64], next: &[f64]) -> Option<f64> {
-        let formula = KnownKernel::new(self).ok()?.reward?;
+        let formula = self.known_kernel().ok()??.reward.as_ref()?;
         let value = formula.evaluate(&formula::values(state, action, next));
         let [lowest, highest] = self.reward_limits;
         Some(if value > lowest { value.min(highest) } else { lowest })
@@ -162,7 +244,7 @@ impl WorldModel {
     pub fn absorbed(&self, state: &[f64], action: &[f64], next: &[f64]) -> Option<(f64, f64)> {
         match self.known.as_ref().and_then(|known| known.terminal.as_ref()) {
             Some(terminal) => {
-                let (condition, ..) = KnownKernel::new(self).ok()?.terminal?;
+                let (condition, ..) = self.known_kernel().ok()??.terminal.as_ref()?;
                 let holds = condition.evaluate(&formula::values(state, action, next)) != 0.0;
                 holds.then_some((terminal.reward, terminal.later_reward))
             }
@@ -213,7 +295,7 @@ impl WorldModel {
                 return Err(format!("an actuator is broken: {text}"));
             }
         }
-        KnownKernel::new(self).map_err(|error| format!("a known part is broken: {error}"))?;
+        self.known_kernel().map_err(|error| format!("a known part is broken: {error}"))?;
         let [lowest, highest] = self.reward_limits;
         if !(lowest.is_finite() && highest.is_finite() && lowest <= highest) {
             return Err(format!("its reward limits {lowest} and {highest} are not two finite numbers in order"));
@@ -236,17 +318,15 @@ mod tests {
             angle: name == "angle",
             inputs: vec![Scale { centre: 0.0, spread: 1.0 }; inputs],
             output: Scale { centre: 0.0, spread: slope },
-            layers: 1,
             validation_error: 0.0,
             generalisation_error: 0.0,
             depths: vec![],
-            network: Network {
+            predictor: Predictor::Network(Network {
                 layers: vec![
                     Layer { inputs, outputs: 1, weights, biases: vec![0.0] },
                     Layer { inputs: 1, outputs: 1, weights: vec![1e4], biases: vec![0.0] },
                 ],
-            },
-            instead: None,
+            }),
         }
     }
 
@@ -284,14 +364,31 @@ mod tests {
     }
 
     #[test]
+    fn a_quantity_has_one_predictor_under_its_own_name() {
+        let text = serde_json::to_string(&variable("place", 2, 1.0)).unwrap();
+        assert!(text.contains("\"layers\":1,") && text.contains("\"network\":{"), "{text}");
+        let carried = VariableModel { predictor: Predictor::Carried(vec![-1.0, 1.0]), ..variable("past", 2, 1.0) };
+        let text = serde_json::to_string(&carried).unwrap();
+        assert!(!text.contains("network") && !text.contains("layers"), "{text}");
+        assert_eq!(serde_json::from_str::<VariableModel>(&text).unwrap(), carried);
+        for (broken, told) in [
+            (text.replace("\"carried\":[-1.0,1.0]", "\"carried\":null"), "exactly one"),
+            (text.replace("\"carried\":", "\"layers\":2,\"carried\":"), "hidden layers"),
+            (text.replace("\"carried\":", "\"network\":{\"layers\":[]},\"carried\":"), "exactly one"),
+        ] {
+            let error = serde_json::from_str::<VariableModel>(&broken).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+
+    #[test]
     fn broken_models_are_refused_with_the_place() {
         type Break = (&'static str, fn(&mut WorldModel));
-        let breaks: [Break; 8] = [
-            ("`place`", |model| model.variables[1].network.layers[0].weights.truncate(2)),
+        let breaks: [Break; 7] = [
+            ("`place`", |model| model.variables[1].predictor = Predictor::Carried(vec![1.0; 2])),
             ("scales for 2 inputs", |model| model.variables[0].inputs.truncate(2)),
             ("spread", |model| model.variables[0].inputs[1].spread = 0.0),
             ("spread", |model| model.reward.output.spread = f64::NAN),
-            ("hidden layers", |model| model.reward.layers = 2),
             ("1 models for 2", |model| model.variables.truncate(1)),
             ("limits", |model| model.reward_limits = [0.0, -1.0]),
             ("stands where", |model| model.variables.swap(0, 1)),

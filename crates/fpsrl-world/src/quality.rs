@@ -372,19 +372,19 @@ fn calibration(system: &System, settings: &WorldSettings, log: &Transitions, wor
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
     use fpsrl_base::settings::OrAuto;
     use fpsrl_data::DataSettings;
 
     /// The log of a plant.
     fn log(system: &System, samples: usize) -> Transitions {
         let data = DataSettings { samples, ..DataSettings::for_plant(system.plant()) };
-        fpsrl_data::generate(system, &data, &Silent).unwrap()
+        fpsrl_data::generate(system, &data, &Progress::silent()).unwrap()
     }
 
     /// Learns worlds from a log and judges them.
     fn judged(system: &System, settings: &WorldSettings, log: &Transitions) -> Verdict {
-        let worlds = LearnedWorlds::learn(system, settings, log, &Silent).unwrap();
+        let worlds = LearnedWorlds::learn(system, settings, log, &Progress::silent()).unwrap();
         Verdict::of(system, settings, log, &worlds, &system.evaluation_starts(1_000))
     }
 

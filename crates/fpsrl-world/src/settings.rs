@@ -4,7 +4,7 @@ use fpsrl_base::error::{Error, Result};
 use fpsrl_base::settings::{Lines, OrAuto, between, by_name, escaped, name_of, number, quoted, quoted_list, within};
 use fpsrl_data::System;
 use fpsrl_data::system::History;
-use fpsrl_engine::formula::{FUNCTIONS, Formula, Kind};
+use fpsrl_engine::formula::{Formula, Function, Kind};
 use serde::Deserialize;
 
 use crate::training::{Depth, Trainer};
@@ -235,7 +235,7 @@ impl WrittenWorld {
 fn formula(key: &str, text: Option<String>, names: &[String], kind: Kind) -> Result<Option<Formula>> {
     let Some(text) = text.filter(|text| text != "learn") else { return Ok(None) };
     let formula = Formula::parse(&text, names, kind).map_err(|error| {
-        let functions = FUNCTIONS.map(|(name, _)| name).join(", ");
+        let functions = Function::ALL.map(Function::name).join(", ");
         let hint = format!("variables: {}; functions: {functions}; or write \"learn\"", names.join(", "));
         Error::setting(key, escaped(&text), format!("in it, {error}"), hint)
     })?;

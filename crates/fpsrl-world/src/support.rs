@@ -160,7 +160,7 @@ impl<W: World> World for CautiousWorld<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
     use fpsrl_engine::simd::Mode;
 
     /// A world that stands still and earns 0.
@@ -206,7 +206,7 @@ mod tests {
     fn the_ranges_are_those_of_the_rows_that_move() {
         let system = System::benchmark("cart-pole-balancing").unwrap();
         let data = fpsrl_data::DataSettings { samples: 1_000, ..fpsrl_data::DataSettings::for_plant(system.plant()) };
-        let log = fpsrl_data::generate(&system, &data, &Silent).unwrap();
+        let log = fpsrl_data::generate(&system, &data, &Progress::silent()).unwrap();
         let settings = WorldSettings { mirror: true, ..WorldSettings::default() };
         let support = Support::new(&system, &settings, &log);
         assert!(support.ranges.iter().all(|[low, high]| low == &-high && *high > 0.0));

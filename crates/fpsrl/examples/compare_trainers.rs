@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use fpsrl::data::generate::generate;
 use fpsrl::problem::Problem;
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
 use fpsrl::random::{Purpose, Stream};
 use fpsrl::world::fit::fit;
 use fpsrl::world::model::WorldModel;
@@ -43,15 +43,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             if let Some(restarts) = argument(5) {
                 problem.world.restarts = restarts.parse()?;
             }
-            let log = generate(&problem.system, &problem.data, &Silent)?;
+            let log = generate(&problem.system, &problem.data, &Progress::silent())?;
             let begin = Instant::now();
-            let model = fit(&problem.system, &problem.world, &log, &Silent)?;
+            let model = fit(&problem.system, &problem.world, &log, &Progress::silent())?;
             let seconds = begin.elapsed().as_secs_f64();
             println!("{name}, {} samples, seed {seed}, {trainer:?}: {seconds:.1} s", log.len());
             for quantity in model.variables.iter().chain([&model.reward]) {
                 print!("  {:>14}", quantity.name);
                 for depth in &quantity.depths {
-                    let mark = if depth.layers == quantity.layers { '*' } else { ' ' };
+                    let mark = if Some(depth.layers) == quantity.predictor.layers() { '*' } else { ' ' };
                     print!(
                         "  {:.1e} ({:.0e}, {:3} epochs){mark}",
                         depth.generalisation_error, depth.validation_error, depth.epochs

@@ -14,14 +14,14 @@ use fpsrl::data::absorbing::rewards_from_then_on;
 use fpsrl::data::generate::generate;
 use fpsrl::data::split::Split;
 use fpsrl::problem::{Problem, WorldKind};
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
 use fpsrl::rollout::Lanes;
 use fpsrl::simd::{Mode, Numerics};
-use fpsrl::world::approximator::Approximator;
 use fpsrl::world::fit::fit;
 use fpsrl::world::forest::{self, Forest};
 use fpsrl::world::gaussian_process::{self, GaussianProcess};
 use fpsrl::world::model::{VariableModel, WorldModel};
+use fpsrl::world::predictor::Predictor;
 use fpsrl::world::{NetworkWorld, World};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         problem.world.epochs = 1;
         problem.world.restarts = 1;
     }
-    let log = generate(&problem.system, &problem.data, &Silent)?;
+    let log = generate(&problem.system, &problem.data, &Progress::silent())?;
     let later = rewards_from_then_on(&log);
     let moving: Vec<usize> = (0..log.len()).filter(|&row| later[row].is_none()).collect();
     let rows = log.rows(&moving);
@@ -51,18 +51,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         problem.system.seed()
     );
     let begin = Instant::now();
-    let networks = fit(&problem.system, &problem.world, &log, &Silent)?;
+    let networks = fit(&problem.system, &problem.world, &log, &Progress::silent())?;
     report("networks", &networks, &rows, &split.generalisation, begin.elapsed().as_secs_f64())?;
     let exact = gaussian_process::Options::default();
     let sparse = gaussian_process::Options { exact_rows: 256, ..exact };
-    type Learn<'a> = Box<dyn Fn(&[Vec<f64>], &[f64]) -> Approximator + 'a>;
+    type Learn<'a> = Box<dyn Fn(&[Vec<f64>], &[f64]) -> Predictor + 'a>;
     let process = |options: gaussian_process::Options| -> Learn<'_> {
         let (rows, seed) = (&split.training, problem.system.seed());
-        Box::new(move |x, y| Approximator::GaussianProcess(Box::new(GaussianProcess::fit(x, y, rows, &options, seed))))
+        Box::new(move |x, y| Predictor::GaussianProcess(Box::new(GaussianProcess::fit(x, y, rows, &options, seed))))
     };
     let trees = |options: forest::Options| -> Learn<'_> {
         let (rows, seed) = (&split.training, problem.system.seed());
-        Box::new(move |x, y| Approximator::Forest(Forest::fit(x, y, rows, &options, seed)))
+        Box::new(move |x, y| Predictor::Forest(Forest::fit(x, y, rows, &options, seed)))
     };
     let mut kinds: Vec<(&str, Learn<'_>)> = Vec::new();
     if split.training.len() <= exact.exact_rows {
@@ -84,7 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 .collect();
             let targets: Vec<f64> =
                 truth(&rows, quantity, part).iter().map(|&value| part.output.apply(value)).collect();
-            part.instead = Some(learn(&inputs, &targets));
+            part.predictor = learn(&inputs, &targets);
         }
         report(name, &world, &rows, &split.generalisation, begin.elapsed().as_secs_f64())?;
     }
@@ -133,12 +133,13 @@ fn report(
             }
         }
         let fast = if quantity < states { format!("({fast:.1e})") } else { String::new() };
-        let size = match &part.instead {
-            None => format!("{} layers", part.layers),
-            Some(Approximator::GaussianProcess(process)) => {
+        let size = match &part.predictor {
+            Predictor::Network(network) => format!("{} layers", network.depth()),
+            Predictor::Carried(_) => "carried along".into(),
+            Predictor::GaussianProcess(process) => {
                 format!("{} centres, noise {:.0e}", process.centres.len(), process.covariance.noise)
             }
-            Some(Approximator::Forest(forest)) => format!("{} leaves", forest.trees[0].leaves()),
+            Predictor::Forest(forest) => format!("{} leaves", forest.trees[0].leaves()),
         };
         println!("    {:>10}  {plain:.1e} {fast:<10} {size}", part.name);
     }

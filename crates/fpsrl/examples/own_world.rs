@@ -8,7 +8,7 @@
 use fpsrl::data::Transitions;
 use fpsrl::explain;
 use fpsrl::problem::{Problem, WrittenProblem};
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
 use fpsrl::rollout::{Columns, Lanes};
 use fpsrl::search::race::Race;
 use fpsrl::search::{Search, SearchOptions, methods};
@@ -64,7 +64,7 @@ fn search(problem: &Problem, world: &dyn World) -> fpsrl::Result<()> {
     let space = methods::space(&problem.system, &problem.policy, &problem.search, &Transitions::new(1, 1));
     let options = SearchOptions::of(&problem.search, true);
     let mut search = Search::<Race, _>::begin(&problem.system, &problem.search, &space, vec![world], options);
-    search.run(&Silent, |_| Ok(()))?;
+    search.run(&Progress::silent(), |_| Ok(()))?;
     let (policy, fitness) = search.best();
     println!("mean return {fitness:.3}");
     explain::sentences(&policy).iter().for_each(|sentence| println!("{sentence}"));

@@ -11,7 +11,7 @@ use fpsrl::data::generate::generate;
 use fpsrl::explain::Roller;
 use fpsrl::policy::{ActionRules, FuzzyKernel, FuzzyPolicy, Quantity, Rule, RuleSpace};
 use fpsrl::problem::{Problem, WrittenProblem};
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
 use fpsrl::random::{Purpose, Stream};
 use fpsrl::report::page_world;
 use fpsrl::run::DataReport;
@@ -97,7 +97,7 @@ fn world(name: &str, samples: usize) -> Result<Value, Box<dyn Error>> {
     problem.world.epochs = 15;
     // The page computes networks; other models come with their trajectories.
     problem.world.kind = fpsrl::problem::WorldKind::Ensemble;
-    let log = generate(&problem.system, &problem.data, &Silent)?;
+    let log = generate(&problem.system, &problem.data, &Progress::silent())?;
     reference(problem, &log)
 }
 
@@ -123,13 +123,13 @@ fn tank(action: &str) -> Result<Value, Box<dyn Error>> {
          [policy]\nlags = 1\n"
     );
     fs::write(&path, problem)?;
-    let (problem, imported) = DataReport::import(&WrittenProblem::read(&path)?.check()?, &Silent)?;
+    let (problem, imported) = DataReport::import(&WrittenProblem::read(&path)?.check()?, &Progress::silent())?;
     reference(problem, &imported.transitions)
 }
 
 /// What a problem's world does.
 fn reference(mut problem: Problem, log: &Transitions) -> Result<Value, Box<dyn Error>> {
-    let model = fit(&problem.system, &problem.world, log, &Silent)?;
+    let model = fit(&problem.system, &problem.world, log, &Progress::silent())?;
     let stream = Stream::new(7, Purpose::TestStart);
     let row = |row: u32| -> (Vec<f64>, Vec<f64>) {
         let pick = stream.within(0.0, log.len() as f64, 0, row, 0) as usize;

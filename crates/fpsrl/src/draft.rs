@@ -4,12 +4,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Silent};
+use fpsrl_base::progress::Progress;
 use fpsrl_base::text::count;
 use fpsrl_data::log::{Angle, Column, Guess, ImportReport, Table, TextOptions, angle, read};
 
 use crate::problem::{Row, WrittenProblem};
-use crate::run::DataReport;
+use crate::stage::DataReport;
 
 /// A problem file to be corrected, and what it was made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub fn init(
     directory: &Path,
     options: &TextOptions,
     guess: Guess,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> Result<Draft> {
     let first = files.first().ok_or(Error::Internal("a log without a file"))?;
     let table = read(first, options, &|_, _| true, progress)?;
@@ -45,10 +45,11 @@ pub fn init(
             line: None,
             column: None,
             problem: format!("no column was found that could be {what}"),
-            hint: format!(
+            remedy: format!(
                 "a log needs at least one state and one action; it has these columns: {}",
                 table.titles.join(", ")
-            ),
+            )
+            .into(),
         });
     }
     let mut draft =
@@ -61,7 +62,7 @@ pub fn init(
         written.data.file = Some(crate::problem::OneOrMany::Many(
             files.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
         ));
-        DataReport::import(&written.check()?, &Silent)
+        DataReport::import(&written.check()?, &Progress::silent())
     });
     let (alignment, report) = match &imported {
         Ok((_, imported)) => (imported.report.alignment.clone(), Some(&imported.report)),

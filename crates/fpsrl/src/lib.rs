@@ -9,18 +9,21 @@
 //! `fpsrl-data`, `fpsrl-world`, `fpsrl-search`, `fpsrl-explain`, `fpsrl-exchange`. What a user needs of them is here again,
 //! under the names of their modules.
 
-pub mod deliver;
 pub mod draft;
 pub mod problem;
 pub mod reproduce;
 pub mod run;
+pub mod stage;
 
-pub use fpsrl_base::{Error, Result, error, files, progress, random, text};
+pub use fpsrl_base::{Error, Remedy, Result, error, files, progress, random, remedy, text};
 pub use fpsrl_data::plant;
 pub use fpsrl_engine::{angle, formula, rollout, simd};
 pub use fpsrl_exchange::{import, verify};
 pub use fpsrl_explain::{explain, report};
-pub use fpsrl_search::{baseline, figures, optimiser, search};
+pub use fpsrl_search::{baseline, figures, optimiser, promise, returns, search, task};
+pub use problem::Problem;
+pub use progress::{Progress, Stop};
+pub use stage::{Found, Judged, Log, Worlds};
 
 /// Transitions and the logs that they come from.
 pub mod data {
@@ -42,6 +45,6 @@ pub mod policy {
 
 /// Controllers for other machines: targets, guard, certificate.
 pub mod export {
-    pub use crate::deliver::*;
+    pub use crate::stage::{Delivery, Recheck, Settings, Source, deliver, recheck};
     pub use fpsrl_exchange::export::*;
 }

@@ -7,7 +7,7 @@ use fpsrl::explain::{Opening, Roller};
 use fpsrl::export::{Settings, Source};
 use fpsrl::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use fpsrl::problem::{Problem, WrittenProblem};
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
 use fpsrl::rollout::Lanes;
 use fpsrl::run::{self, DataReport, RunDirectory};
 use fpsrl::search::SearchOptions;
@@ -116,10 +116,10 @@ fn tank_problem(directory: &Path, action: &str, data: &str, policy: &str) -> Pro
 /// A run on a tank's log, through all stages.
 fn tank_run(directory: &Path, action: &str, data: &str, policy: &str) -> (RunDirectory, Problem) {
     let problem = tank_problem(directory, action, data, policy);
-    let run = run::generate(&problem, &directory.join("run"), true, &Silent).unwrap();
-    run.fit(&Silent).unwrap();
-    run.search(SearchOptions::of(&problem.search, true), &Silent).unwrap();
-    run.evaluate(SearchOptions::of(&problem.search, true), &Silent).unwrap();
+    let run = run::generate(&problem, &directory.join("run"), true, &Progress::silent()).unwrap();
+    run.fit(&Progress::silent()).unwrap();
+    run.search(SearchOptions::of(&problem.search, true), &Progress::silent()).unwrap();
+    run.evaluate(SearchOptions::of(&problem.search, true), &Progress::silent()).unwrap();
     let problem = run.problem().unwrap();
     (run, problem)
 }
@@ -182,7 +182,7 @@ fn a_history_is_chosen_as_long_as_the_dead_time_and_not_where_there_is_none() {
         let log = disturbed_tank_log(dead_time, 30, 50, shaken);
         std::fs::write(directory.path().join("log.csv"), log).unwrap();
         let problem = tank_problem(directory.path(), "", "history = \"auto\"", policy);
-        let (chosen, imported) = DataReport::import(&problem, &Silent).unwrap();
+        let (chosen, imported) = DataReport::import(&problem, &Progress::silent()).unwrap();
         let history = imported.report.history.clone().unwrap();
         println!("dead time {dead_time}: {history:?}");
         assert_eq!(history.lost, 30 * history.steps);
@@ -234,8 +234,9 @@ fn rollouts_carry_the_history_in_every_number_type() {
         [("rate = 0.15", "history = 3"), ("change = true\nchange_limits = [-0.3, 0.3]", "history = 3")]
     {
         let problem = tank_problem(directory.path(), action, data, "");
-        let (problem, imported) = DataReport::import(&problem, &Silent).unwrap();
-        let model = fpsrl::world::fit::fit(&problem.system, &problem.world, &imported.transitions, &Silent).unwrap();
+        let (problem, imported) = DataReport::import(&problem, &Progress::silent()).unwrap();
+        let model = fpsrl::world::fit::fit(&problem.system, &problem.world, &imported.transitions, &Progress::silent())
+            .unwrap();
         assert_eq!(model.validate(), Ok(()));
         let log = &imported.transitions;
         let starts: Vec<Vec<f64>> =
@@ -279,7 +280,7 @@ fn no_rollout_and_no_export_moves_an_action_too_fast() {
     std::fs::write(directory.path().join("log.csv"), tank_log(1, 20, 40)).unwrap();
     let (run, problem) = tank_run(directory.path(), "rate = 0.1", "history = 1", "");
     let policy = run.policy(&problem).unwrap();
-    let world = NetworkWorld::new(&run.world(&problem).unwrap()).unwrap();
+    let world = NetworkWorld::new(&run.worlds(&problem).unwrap().learned().unwrap().world).unwrap();
     let kernel = FuzzyKernel::new(&policy);
     let numerics = Numerics::detect(Mode::Fast);
     let starts = problem.evaluation_starts();
@@ -301,8 +302,7 @@ fn no_rollout_and_no_export_moves_an_action_too_fast() {
     assert!(returns[0].is_finite());
 
     // The run and its policy.json alone say the same of the rate, and the controller keeps to it.
-    for source in [run.path().to_owned(), run.file("policy.json")] {
-        let source = Source::open(&source).unwrap();
+    for source in [run.source().unwrap(), Source::read(&run.file("policy.json")).unwrap()] {
         assert_eq!(source.rate_limits, [Some(0.1)]);
         let controller = source.controller(&Settings::default()).unwrap();
         let mut action = controller.first();
@@ -325,7 +325,7 @@ fn a_policy_that_changes_a_set_point_sees_it_and_keeps_it_within_its_limits() {
     let policy = run.policy(&problem).unwrap();
     let names: Vec<&str> = policy.states.iter().map(|state| state.name.as_str()).collect();
     assert_eq!((names, policy.actions[0].name.as_str()), (vec!["level", "valve_1"], "valve_change"));
-    let world = NetworkWorld::new(&run.world(&problem).unwrap()).unwrap();
+    let world = NetworkWorld::new(&run.worlds(&problem).unwrap().learned().unwrap().world).unwrap();
     let starts = problem.evaluation_starts();
     let starts: Vec<Vec<f64>> = (0..starts.len()).map(|index| starts.row(index)).collect();
     let kernel = FuzzyKernel::new(&policy);
@@ -373,7 +373,7 @@ fn whole_transitions_get_a_history_where_they_follow_each_other() {
     let path = directory.path().join("problem.toml");
     std::fs::write(&path, problem).unwrap();
     let problem = WrittenProblem::read(&path).unwrap().check().unwrap();
-    let (_, imported) = DataReport::import(&problem, &Silent).unwrap();
+    let (_, imported) = DataReport::import(&problem, &Progress::silent()).unwrap();
     assert_eq!((imported.transitions.len(), imported.report.history.unwrap().lost), (6 * 48, 12));
     let log = imported.transitions;
     assert_eq!(log.states[2][7], log.states[0][5]);

@@ -8,7 +8,7 @@ use fpsrl::draft;
 use fpsrl::problem::{
     OneOrMany, Problem, Row, WrittenAction, WrittenData, WrittenProblem, WrittenState, WrittenSystem,
 };
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
 use fpsrl::run::DataReport;
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ impl Logs {
         let text = format!("{PROBLEM}\n[data]\n{data}");
         std::fs::write(self.path("problem.toml"), text).unwrap();
         let problem = WrittenProblem::read(&self.path("problem.toml"))?.check()?;
-        Ok(DataReport::import(&problem, &Silent)?.1)
+        Ok(DataReport::import(&problem, &Progress::silent())?.1)
     }
 }
 
@@ -162,7 +162,7 @@ fn several_files_with_other_names_make_one_log() {
     let text = format!("{problem}\n[data]\nfile = [\"a.csv\", \"b.csv\"]\ntime = \"time\"\nreward = \"reward\"\n");
     std::fs::write(logs.path("problem.toml"), text).unwrap();
     let problem = WrittenProblem::read(&logs.path("problem.toml")).unwrap().check().unwrap();
-    let (_, imported) = DataReport::import(&problem, &Silent).unwrap();
+    let (_, imported) = DataReport::import(&problem, &Progress::silent()).unwrap();
     assert_eq!((imported.transitions.len(), imported.report.episodes), (298, 2));
     assert_eq!(imported.transitions.states[0][..149], imported.transitions.states[0][149..]);
 }
@@ -228,16 +228,21 @@ fn a_formula_gives_the_reward_that_a_log_lacks() {
 #[test]
 fn init_drafts_a_file_that_runs_as_it_is() {
     let logs = Logs::new(&[("log.csv", &text(300).replace("level", "level[m]").replace(',', ";").replace('.', ","))]);
-    let draft =
-        draft::init(&[logs.path("log.csv")], logs.directory.path(), &TextOptions::default(), Guess::default(), &Silent)
-            .unwrap();
+    let draft = draft::init(
+        &[logs.path("log.csv")],
+        logs.directory.path(),
+        &TextOptions::default(),
+        Guess::default(),
+        &Progress::silent(),
+    )
+    .unwrap();
     std::fs::write(logs.path("problem.toml"), &draft.text).unwrap();
     let problem = WrittenProblem::read(&logs.path("problem.toml")).unwrap().check().unwrap();
     assert_eq!((problem.system.states()[0].name.as_str(), problem.system.states()[0].unit.as_str()), ("level", "m"));
     assert_eq!(problem.system.actions()[0].limits, [-1.0, 1.0]);
     assert!(draft.text.contains("a row every 0.5"), "{}", draft.text);
     assert!(draft.text.contains("an action leads to the next row"), "{}", draft.text);
-    assert_eq!(DataReport::import(&problem, &Silent).unwrap().1.transitions.len(), 299);
+    assert_eq!(DataReport::import(&problem, &Progress::silent()).unwrap().1.transitions.len(), 299);
 }
 
 #[test]
@@ -288,7 +293,7 @@ fn there_and_back(problem: &Problem, transitions: &Transitions, path: &Path) -> 
         },
         ..WrittenProblem::default()
     };
-    DataReport::import(&own.check().unwrap(), &Silent).unwrap().1.transitions
+    DataReport::import(&own.check().unwrap(), &Progress::silent()).unwrap().1.transitions
 }
 
 #[test]
@@ -297,7 +302,7 @@ fn what_our_writer_writes_is_imported_to_the_same_transitions() {
     for name in ["mountain-car", "cart-pole-balancing", "cart-pole-swing-up"] {
         let mut problem = Problem::benchmark(name).unwrap();
         problem.data.samples = 2_000;
-        let transitions = generate::generate(&problem.system, &problem.data, &Silent).unwrap();
+        let transitions = generate::generate(&problem.system, &problem.data, &Progress::silent()).unwrap();
         assert_eq!(there_and_back(&problem, &transitions, &directory.path().join("log.csv")), transitions);
     }
 }
@@ -338,7 +343,7 @@ proptest! {
         let begin: [&[u8]; 6] = [b"", b"PAR1", b"\x89HDF\r\n\x1a\n", b"PK\x03\x04", &[0x1f, 0x8b, 8, 0], b"time,level,valve\n"];
         let path = directory.path().join("log");
         std::fs::write(&path, [begin[magic], &bytes].concat()).unwrap();
-        let _ = log::read(&path, &TextOptions::default(), &|_, _| true, &Silent);
-        let _ = draft::init(&[path], directory.path(), &TextOptions::default(), Guess::default(), &Silent);
+        let _ = log::read(&path, &TextOptions::default(), &|_, _| true, &Progress::silent());
+        let _ = draft::init(&[path], directory.path(), &TextOptions::default(), Guess::default(), &Progress::silent());
     }
 }

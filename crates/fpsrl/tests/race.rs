@@ -4,11 +4,12 @@ use fpsrl::data::Transitions;
 use fpsrl::optimiser::Scope;
 use fpsrl::policy::FuzzyKernel;
 use fpsrl::problem::{Problem, WrittenProblem};
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
+use fpsrl::returns::world_returns;
 use fpsrl::rollout::{Columns, Lanes};
 use fpsrl::search::race::Race;
 use fpsrl::search::{
-    Ending, Evaluator, Search, SearchOptions, Threads, Trial, methods, none_simpler_and_better, thin_out, world_returns,
+    Ending, Evaluator, Search, SearchOptions, Threads, Trial, methods, none_simpler_and_better, thin_out,
 };
 use fpsrl::simd::Numerics;
 use fpsrl::world::World;
@@ -73,7 +74,7 @@ fn race<'a>(
 ) -> Search<'a, Race, Threads<'a>> {
     let options = SearchOptions::of(&problem.search, true);
     let mut search = Search::<Race, _>::begin(&problem.system, &problem.search, space, vec![world], options);
-    assert_eq!(search.run(&Silent, |_| Ok(())).unwrap(), Ending::Finished);
+    assert_eq!(search.run(&Progress::silent(), |_| Ok(())).unwrap(), Ending::Finished);
     search
 }
 
@@ -170,7 +171,8 @@ fn conditions_that_have_nothing_to_say_are_the_first_to_go_and_the_front_gets_be
     let search = race(&problem, &space, &world);
     let options = SearchOptions::of(&problem.search, true);
     let points =
-        thin_out(&problem.system, &problem.search, &space, &[&world], options, &search.best().0, &Silent).unwrap();
+        thin_out(&problem.system, &problem.search, &space, &[&world], options, &search.best().0, &Progress::silent())
+            .unwrap();
     let conditions: Vec<usize> = points.iter().map(|point| point.conditions).collect();
     assert_eq!(conditions, [4, 3, 2, 1, 0]);
     let two = &points[2];

@@ -5,7 +5,7 @@ use fpsrl::optimiser::{CmaEs, RingSwarm, Shade};
 use fpsrl::plant::PlantWorld;
 use fpsrl::policy::RuleSpace;
 use fpsrl::problem::{Budget, OutlookKind, Problem};
-use fpsrl::progress::Silent;
+use fpsrl::progress::Progress;
 use fpsrl::search::methods::{self, Method};
 use fpsrl::search::race::Race;
 use fpsrl::search::{Search, SearchOptions, SearchRecord, SearchState, Threads};
@@ -33,8 +33,9 @@ fn case(name: &str) -> Case {
     problem.search.iterations = 12;
     problem.search.start_states = 33;
     problem.search.budget = Some(Budget::Steps(200_000));
-    let transitions = generate(&problem.system, &problem.data, &Silent).unwrap();
-    let learned = NetworkWorld::new(&fit(&problem.system, &problem.world, &transitions, &Silent).unwrap()).unwrap();
+    let transitions = generate(&problem.system, &problem.data, &Progress::silent()).unwrap();
+    let learned =
+        NetworkWorld::new(&fit(&problem.system, &problem.world, &transitions, &Progress::silent()).unwrap()).unwrap();
     let space = methods::space(&problem.system, &problem.policy, &problem.search, &transitions);
     let plant = PlantWorld::new(problem.system.plant().unwrap());
     Case { problem, space, learned, plant }
@@ -82,8 +83,8 @@ fn pruning_changes_nothing_but_the_price() {
         for world in case.worlds() {
             let mut full = case.search::<M>(world, false);
             let mut pruned = case.search::<M>(world, true);
-            full.run(&Silent, |_| Ok(())).unwrap();
-            pruned.run(&Silent, |_| Ok(())).unwrap();
+            full.run(&Progress::silent(), |_| Ok(())).unwrap();
+            pruned.run(&Progress::silent(), |_| Ok(())).unwrap();
             assert_eq!(found(&full, false), found(&pruned, false));
             let steps = |search: &Found<'_, M>| search.history().last().unwrap().model_steps;
             assert!(steps(&pruned) <= steps(&full), "pruning cost steps");
@@ -110,7 +111,7 @@ fn pruning_in_several_worlds_changes_nothing_but_the_price() {
                 let options = SearchOptions::of(&case.problem.search, prune);
                 let mut search: Found<'_, RingSwarm> =
                     Search::begin(&case.problem.system, &case.problem.search, &case.space, worlds.clone(), options);
-                search.run(&Silent, |_| Ok(())).unwrap();
+                search.run(&Progress::silent(), |_| Ok(())).unwrap();
                 (found(&search, false), search.history().last().unwrap().model_steps)
             };
             let ((full, all_steps), (pruned, fewer_steps)) = (run(false), run(true));
@@ -144,7 +145,7 @@ fn the_number_of_threads_does_not_show() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut search = case.search::<M>(&case.learned, true);
-                search.run(&Silent, |_| Ok(())).unwrap();
+                search.run(&Progress::silent(), |_| Ok(())).unwrap();
                 found(&search, true)
             })
         };
@@ -161,7 +162,7 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
     fn check<M: Method>(case: &Case) {
         let options = SearchOptions::of(&case.problem.search, true);
         let mut whole = case.search::<M>(&case.learned, true);
-        whole.run(&Silent, |_| Ok(())).unwrap();
+        whole.run(&Progress::silent(), |_| Ok(())).unwrap();
         let rounds = whole.history().len();
         let mut first = case.search::<M>(&case.learned, true);
         for round in 1..=rounds {
@@ -179,7 +180,7 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
             let mut second = Search::new(&case.space, method, threads, M::limits(&case.problem.search))
                 .going_on(improved, first.history().to_vec());
             if round < rounds {
-                second.run(&Silent, |_| Ok(())).unwrap();
+                second.run(&Progress::silent(), |_| Ok(())).unwrap();
             }
             assert_eq!(found(&whole, true), found(&second, true), "interrupted after {round}");
         }
@@ -207,7 +208,7 @@ fn a_search_that_stalls_ends_when_its_patience_does() {
     case.problem.search.iterations = 10_000;
     case.problem.search.patience = Some(3);
     let mut search = case.search::<RingSwarm>(&case.learned, true);
-    let ending = search.run(&Silent, |_| Ok(())).unwrap();
+    let ending = search.run(&Progress::silent(), |_| Ok(())).unwrap();
     assert_eq!(ending, fpsrl::search::Ending::Stalled);
     let history = search.history();
     let last = history.last().unwrap();
@@ -229,7 +230,7 @@ fn reproducible_searches_are_the_same_at_every_instruction_set() {
                     let options = SearchOptions { numerics, ..SearchOptions::of(&case.problem.search, true) };
                     let mut search: Found<'_, Race> =
                         Search::begin(&case.problem.system, &case.problem.search, &case.space, vec![world], options);
-                    search.run(&Silent, |_| Ok(())).unwrap();
+                    search.run(&Progress::silent(), |_| Ok(())).unwrap();
                     found(&search, true)
                 })
                 .collect();

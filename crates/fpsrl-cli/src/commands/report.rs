@@ -50,7 +50,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
                 key: "--state".into(),
                 value: format!("{} numbers", given.len()),
                 rule: format!("a state has {}", names.len()),
-                hint: format!("give {} in this order, as finite numbers", names.join(", ")),
+                remedy: format!("give {} in this order, as finite numbers", names.join(", ")).into(),
             }));
         }
     };

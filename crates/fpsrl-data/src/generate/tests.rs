@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::system::{Surroundings, WrittenAction, WrittenState, WrittenSystem};
-use fpsrl_base::progress::Silent;
+use fpsrl_base::progress::Progress;
 use std::f64::consts::PI;
 
 fn drawn(plant: PlantKind, samples: usize, episode_length: usize) -> Transitions {
     let system = System::benchmark(plant.name()).unwrap();
-    generate(&system, &settings(samples, episode_length), &Silent).unwrap()
+    generate(&system, &settings(samples, episode_length), &Progress::silent()).unwrap()
 }
 
 fn settings(samples: usize, episode_length: usize) -> DataSettings {
@@ -50,7 +50,7 @@ fn neither_threads_nor_the_number_of_samples_change_a_row() {
     let short = drawn(PlantKind::CartPoleSwingUp, 700, 500);
     assert_eq!(log.states[1][..700], short.states[1]);
     let other = System::benchmark("cart-pole-swing-up").unwrap().with_seed(2).unwrap();
-    assert_ne!(log.states[0][0], generate(&other, &settings(2_000, 500), &Silent).unwrap().states[0][0]);
+    assert_ne!(log.states[0][0], generate(&other, &settings(2_000, 500), &Progress::silent()).unwrap().states[0][0]);
 }
 
 #[test]
@@ -68,24 +68,20 @@ fn a_problem_without_a_plant_is_refused() {
         ..WrittenSystem::default()
     };
     let own_log = own_log.check(&Surroundings::default()).unwrap();
-    assert!(matches!(generate(&own_log, &settings(10, 10), &Silent), Err(Error::NoPlant { .. })));
+    assert!(matches!(generate(&own_log, &settings(10, 10), &Progress::silent()), Err(Error::NoPlant { .. })));
     // A plant has as many variables as it has, and remembers nothing.
     let wrong = car.with_history(1).unwrap();
-    let refused = generate(&wrong, &settings(10, 10), &Silent);
+    let refused = generate(&wrong, &settings(10, 10), &Progress::silent());
     assert!(matches!(refused, Err(Error::Setting { .. })));
     assert!(refused.unwrap_err().to_string().contains("the plant `mountain-car` has 2"));
 }
 
 #[test]
 fn whoever_asks_to_stop_is_heard() {
-    struct Impatient;
-    impl Progress for Impatient {
-        fn stop_requested(&self) -> bool {
-            true
-        }
-    }
+    let impatient = Progress::silent();
+    impatient.stop().request();
     let system = System::benchmark("mountain-car").unwrap();
-    assert!(matches!(generate(&system, &settings(10, 10), &Impatient), Err(Error::Stopped { .. })));
+    assert!(matches!(generate(&system, &settings(10, 10), &impatient), Err(Error::Stopped { .. })));
 }
 
 #[test]

@@ -228,13 +228,13 @@ fn features(states: &[f64], actions: &[f64], angles: &[bool], rich: bool) -> Vec
 mod tests {
     use super::*;
     use crate::{DataSettings, generate};
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
 
     /// The verdict on a benchmark's own data, written down in one of the two ways.
     fn verdict(name: &str, written: Row, held: usize) -> Alignment {
         let system = System::benchmark(name).unwrap();
         let settings = DataSettings { samples: 4_000, ..DataSettings::for_plant(system.plant()) };
-        let log = generate(&system, &settings, &Silent).unwrap();
+        let log = generate(&system, &settings, &Progress::silent()).unwrap();
         let rows: Vec<usize> = (0..log.len() - 1).filter(|row| !log.stays(*row) && log.step[row + 1] > 0).collect();
         let action = |row: usize| if written == Row::Next { row } else { row.saturating_sub(1) };
         let actions: Vec<f64> = (0..log.len()).map(|row| log.actions[0][action(row)]).collect();

@@ -9,10 +9,10 @@ use super::layout::malformed;
 use super::table::Table;
 use super::text::Wanted;
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 
 /// Reads either layout.
-pub(super) fn read(path: &Path, wanted: Wanted<'_>, progress: &dyn Progress) -> Result<Table> {
+pub(super) fn read(path: &Path, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
     let broken = |error: hdf5_pure::Error| {
         malformed(
             path,
@@ -41,7 +41,7 @@ pub(super) fn read(path: &Path, wanted: Wanted<'_>, progress: &dyn Progress) -> 
         }
         let group = root.group(name).map_err(broken)?;
         parts.append(path, *number, name, &group)?;
-        progress.update(Stage::Import, done as u64, &"");
+        progress.update(Stage::Import, done as u64, Status::Counting);
     }
     parts.table(path, wanted)
 }
@@ -167,7 +167,7 @@ fn numbers(name: &str, dataset: &Dataset) -> Result<Option<NamedArray>, hdf5_pur
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
     use hdf5_pure::FileBuilder;
 
     fn written(build: impl FnOnce(&mut FileBuilder)) -> tempfile::NamedTempFile {
@@ -186,7 +186,7 @@ mod tests {
             builder.create_dataset("rewards").with_f64_data(&[1.0, f64::INFINITY]);
             builder.create_dataset("seed").with_f64_data(&[7.0]);
         });
-        let table = read(file.path(), &|_, _| true, &Silent).unwrap();
+        let table = read(file.path(), &|_, _| true, &Progress::silent()).unwrap();
         let column = |name: &str| table.column(&[name.to_owned()]).unwrap().values.clone();
         assert_eq!(column("observations_1"), [2.0, 4.0]);
         assert_eq!(column("actions_0"), [0.5, -0.5]);
@@ -211,7 +211,7 @@ mod tests {
                 builder.add_group(group.finish());
             }
         });
-        let table = read(file.path(), &|_, _| true, &Silent).unwrap();
+        let table = read(file.path(), &|_, _| true, &Progress::silent()).unwrap();
         let column = |name: &str| table.column(&[name.to_owned()]).unwrap().values.clone();
         assert_eq!(column("episode"), [0.0, 0.0, 2.0, 2.0, 10.0, 10.0]);
         assert_eq!(column("observations_0"), [0.0, 1.0, 50.0, 51.0, 100.0, 101.0]);
@@ -227,14 +227,14 @@ mod tests {
             group.create_dataset("actions").with_f64_data(&[0.5, -0.5]);
             builder.add_group(group.finish());
         });
-        let error = read(file.path(), &|_, _| true, &Silent).unwrap_err().to_string();
+        let error = read(file.path(), &|_, _| true, &Progress::silent()).unwrap_err().to_string();
         assert!(error.contains("episode_0: there is no array `rewards`"), "{error}");
         let mut bytes = std::fs::read(file.path()).unwrap();
         for cut in [9, bytes.len() / 2, bytes.len() - 8] {
             bytes.truncate(cut.max(9));
             let cut = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(cut.path(), &bytes).unwrap();
-            assert!(read(cut.path(), &|_, _| true, &Silent).is_err());
+            assert!(read(cut.path(), &|_, _| true, &Progress::silent()).is_err());
         }
     }
 }

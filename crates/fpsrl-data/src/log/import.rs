@@ -99,7 +99,7 @@ pub struct Imported {
 /// Reads the log of a system; `reward` is the formula for it, if it is known.
 ///
 /// ```
-/// use fpsrl_base::progress::Silent;
+/// use fpsrl_base::progress::Progress;
 /// use fpsrl_data::system::{History, Surroundings, WrittenAction, WrittenState, WrittenSystem};
 /// use fpsrl_data::{DataSettings, LogSettings, log};
 /// let directory = tempfile::tempdir()?;
@@ -120,7 +120,7 @@ pub struct Imported {
 /// let system = written.check(&Surroundings { history: Some(History::Steps(0)), ..Surroundings::default() })?;
 /// let columns = LogSettings { time: vec!["t".into()], reward: vec!["reward".into()], ..LogSettings::new(vec![path]) };
 /// let settings = DataSettings { samples: 1_000, log: Some(columns), ..DataSettings::default() };
-/// let recording = log::record(&system, &settings, None, &Silent)?;
+/// let recording = log::record(&system, &settings, None, &Progress::silent())?;
 /// let imported = recording.finish(&system, &settings, None, Default::default())?;
 /// assert_eq!(imported.transitions.len(), 199);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -129,7 +129,7 @@ pub fn record(
     system: &System,
     settings: &DataSettings,
     reward: Option<&Formula>,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> Result<Recording> {
     settings.check()?;
     let log = settings.log.as_ref().ok_or(Error::Internal("a problem without a log was imported"))?;
@@ -521,7 +521,7 @@ fn refuse_what_teaches_nothing(
     let path = log.files.first().cloned().unwrap_or_default();
     let refuse = |column: Option<&str>, problem: String, hint: &str| {
         let column = column.map(str::to_owned);
-        Err(Error::Malformed { path: path.clone(), line: None, column, problem, hint: hint.to_owned() })
+        Err(Error::Malformed { path: path.clone(), line: None, column, problem, remedy: hint.into() })
     };
     if transitions.len() < FEWEST_ROWS {
         let count = transitions.len();

@@ -41,7 +41,7 @@ pub(super) struct Layout {
 
 /// An error about a text file.
 pub(super) fn malformed(path: &Path, line: Option<u64>, problem: impl Into<String>, hint: &str) -> Error {
-    Error::Malformed { path: path.to_owned(), line, column: None, problem: problem.into(), hint: hint.to_owned() }
+    Error::Malformed { path: path.to_owned(), line, column: None, problem: problem.into(), remedy: hint.into() }
 }
 
 impl Layout {

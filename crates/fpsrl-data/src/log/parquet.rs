@@ -16,13 +16,13 @@ use super::layout::malformed;
 use super::table::{Kind, Table, split_unit};
 use super::text::Wanted;
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 
 /// Values that are unpacked together.
 const BATCH: usize = 1 << 16;
 
 /// Reads a file of flat columns.
-pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>, progress: &dyn Progress) -> Result<Table> {
+pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
     let broken = |error: ParquetError| {
         malformed(
             path,
@@ -71,7 +71,7 @@ pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>, progress: &dyn P
         column.kind = cells.kind;
         column.words = cells.words;
         table.columns.push(column);
-        progress.update(Stage::Import, index as u64 + 1, &"");
+        progress.update(Stage::Import, index as u64 + 1, Status::Counting);
     }
     Ok(table)
 }

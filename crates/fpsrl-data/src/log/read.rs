@@ -10,22 +10,22 @@ use super::layout::{TextOptions, malformed};
 use super::table::Table;
 use super::text::{self, Wanted};
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 
 /// Reads the columns of a log that are wanted; those not wanted cost neither memory nor, in text, much time.
 ///
 /// ```
-/// use fpsrl_base::progress::Silent;
+/// use fpsrl_base::progress::Progress;
 /// use fpsrl_data::log;
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("log.csv");
 /// std::fs::write(&path, "time;level[m];note\n0;1,5;start\n1;1,75;\n")?;
-/// let table = log::read(&path, &log::TextOptions::default(), &|_, name| name != "note", &Silent)?;
+/// let table = log::read(&path, &log::TextOptions::default(), &|_, name| name != "note", &Progress::silent())?;
 /// assert_eq!(table.columns[1].values, [1.5, 1.75]);
 /// assert_eq!(table.columns[1].unit, "m");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read(path: &Path, options: &TextOptions, wanted: Wanted<'_>, progress: &dyn Progress) -> Result<Table> {
+pub fn read(path: &Path, options: &TextOptions, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
     let failed = |source| Error::read(path, source);
     let mut file = File::open(path).map_err(failed)?;
     let before = state(&file).map_err(failed)?;
@@ -75,8 +75,8 @@ fn state(file: &File) -> io::Result<(u64, Option<SystemTime>)> {
     Ok((metadata.len(), metadata.modified().ok()))
 }
 
-fn advance(done: &AtomicU64, progress: &dyn Progress) -> Result<()> {
-    progress.update(Stage::Import, done.load(Ordering::Relaxed), &"");
+fn advance(done: &AtomicU64, progress: &Progress) -> Result<()> {
+    progress.update(Stage::Import, done.load(Ordering::Relaxed), Status::Counting);
     if progress.stop_requested() { Err(Error::Stopped { stage: "import" }) } else { Ok(()) }
 }
 
@@ -106,22 +106,22 @@ impl Read for Counting<'_> {
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(path: &Path, file: File, wanted: Wanted<'_>, progress: &dyn Progress) -> Result<Table> {
+fn parquet(path: &Path, file: File, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
     super::parquet::read(path, file, wanted, progress)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(path: &Path, _: File, _: Wanted<'_>, _: &dyn Progress) -> Result<Table> {
+fn parquet(path: &Path, _: File, _: Wanted<'_>, _: &Progress) -> Result<Table> {
     Err(malformed(path, None, "this fpsrl was built without Parquet", "build it with the feature `parquet`"))
 }
 
 #[cfg(feature = "hdf5")]
-fn hdf5(path: &Path, wanted: Wanted<'_>, progress: &dyn Progress) -> Result<Table> {
+fn hdf5(path: &Path, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
     super::hdf5::read(path, wanted, progress)
 }
 
 #[cfg(not(feature = "hdf5"))]
-fn hdf5(path: &Path, _: Wanted<'_>, _: &dyn Progress) -> Result<Table> {
+fn hdf5(path: &Path, _: Wanted<'_>, _: &Progress) -> Result<Table> {
     Err(malformed(path, None, "this fpsrl was built without HDF5", "build it with the feature `hdf5`"))
 }
 
@@ -130,7 +130,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
 
     #[test]
     fn a_file_that_changes_while_it_is_read_is_refused() {
@@ -143,9 +143,9 @@ mod tests {
             std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"5,6\n").unwrap();
             true
         };
-        let error = read(&path, &TextOptions::default(), &append, &Silent).unwrap_err();
+        let error = read(&path, &TextOptions::default(), &append, &Progress::silent()).unwrap_err();
         assert!(error.to_string().contains("the file changed while it was read"), "{error}");
         assert!(error.hint().unwrap().contains("copy"));
-        assert_eq!(read(&path, &TextOptions::default(), &|_, _| true, &Silent).unwrap().rows, 4);
+        assert_eq!(read(&path, &TextOptions::default(), &|_, _| true, &Progress::silent()).unwrap().rows, 4);
     }
 }

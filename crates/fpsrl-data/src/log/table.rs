@@ -89,7 +89,7 @@ impl Table {
                 line: None,
                 column: None,
                 problem: format!("there are two columns called `{}`", column.title),
-                hint: "rename one of them".into(),
+                remedy: "rename one of them".into(),
             });
         }
         Ok(column)
@@ -100,7 +100,7 @@ impl Table {
         let (line, column) = (self.line(row), Some(column.to_owned()));
         // A file without lines counts rows.
         let problem = if line.is_none() { format!("row {}: {problem}", row + 1) } else { problem };
-        Error::Malformed { path: self.path.clone(), line, column, problem, hint: hint.to_owned() }
+        Error::Malformed { path: self.path.clone(), line, column, problem, remedy: hint.into() }
     }
 
     /// A column whose every cell is a number or missing, or an error that names the first that is not.
@@ -144,7 +144,7 @@ pub(super) fn missing_column(path: &Path, names: &[String], key: &str, titles: &
         line: None,
         column: None,
         problem: format!("there is no column called {called}"),
-        hint,
+        remedy: hint.into(),
     }
 }
 

@@ -237,6 +237,11 @@ impl System {
         Ok(self)
     }
 
+    /// The same system whose rollouts start within ranges, even if a pool of states is known.
+    pub fn without_start_pool(&self) -> Self {
+        Self { start_pool: None, ..self.clone() }
+    }
+
     /// The same system whose files are named from anywhere, and whose start ranges are those of given states where
     /// rollouts start in them: as a run directory holds it.
     pub fn settled(mut self, states: &[Vec<f64>]) -> Self {

@@ -194,6 +194,11 @@ impl ActionRules {
 }
 
 impl FuzzyPolicy {
+    /// Rules for each action: those of the action that has the most.
+    pub fn rule_count(&self) -> usize {
+        self.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0)
+    }
+
     /// The actions in a state.
     pub fn act(&self, state: &[f64]) -> Vec<f64> {
         self.actions.iter().map(|action| action.act(&self.states, state)).collect()

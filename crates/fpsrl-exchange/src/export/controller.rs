@@ -14,6 +14,7 @@
 
 use super::angle;
 use fpsrl_base::error::{Error, Result};
+use fpsrl_base::remedy::Remedy;
 use fpsrl_engine::policy::FuzzyPolicy;
 
 /// The numbers that a target computes with.
@@ -143,8 +144,10 @@ impl Controller {
         let largest = self.precision.largest_input();
         let refuse = |key: String, value: f64, rule: &str| {
             let hint = match self.precision {
-                Precision::Single => "use --precision double, or another unit",
-                Precision::Double => "use another unit",
+                Precision::Single => {
+                    Remedy::words("use ").option("precision", Some("double")).then(", or another unit")
+                }
+                Precision::Double => "use another unit".into(),
             };
             Err(Error::setting(key, value, rule, hint))
         };
@@ -167,7 +170,7 @@ impl Controller {
                     format!("fallback.{name}"),
                     fallback,
                     rule,
-                    "give --fallback within the limits",
+                    Remedy::words("give ").option("fallback", None).then(" within the limits"),
                 ));
             }
             if let Some(rate) = rate
@@ -438,7 +441,7 @@ pub(crate) mod tests {
         };
         assert!(new(policy.clone(), Precision::Double, 0.0, None).is_ok());
         let error = new(policy, Precision::Single, 0.0, None).unwrap_err();
-        assert!(error.hint().unwrap().contains("--precision double"), "{error}");
+        assert!(error.hint().unwrap().contains("precision = double"), "{error}");
         assert!(new(small_policy(), Precision::Double, 2.5, None).is_err());
         assert!(new(small_policy(), Precision::Double, 0.0, Some(-1.0)).is_err());
         assert!(new(small_policy(), Precision::Double, f64::NAN, None).is_err());

@@ -33,6 +33,7 @@ pub use provenance::Provenance;
 pub use vectors::{Kind, OutOfRange, Vectors};
 
 use fpsrl_base::error::{Error, Result};
+use fpsrl_base::remedy::Remedy;
 use view::View;
 
 /// What a controller can be exported to.
@@ -166,7 +167,12 @@ impl Target {
     pub fn generate(&self, controller: &Controller, provenance: Option<&Provenance>, stem: &str) -> Result<Generated> {
         if controller.precision == Precision::Single && !self.format.knows_single() {
             let rule = format!("`{}` always computes in double precision", self.format.name());
-            return Err(Error::setting("precision", "single", rule, "leave --precision away"));
+            return Err(Error::setting(
+                "precision",
+                "single",
+                rule,
+                Remedy::words("leave ").option("precision", None).then(" away"),
+            ));
         }
         let of_this_format = match self.dialect {
             Dialect::Codesys => true,
@@ -176,7 +182,12 @@ impl Target {
         if !of_this_format {
             let (name, of) = if self.dialect == Dialect::Siemens { ("siemens", "st") } else { ("fuzzylite", "fcl") };
             let rule = format!("it is a dialect of `{of}`, not of `{}`", self.format.name());
-            return Err(Error::setting("dialect", name, rule, "leave --dialect away, or choose the other format"));
+            return Err(Error::setting(
+                "dialect",
+                name,
+                rule,
+                Remedy::words("leave ").option("dialect", None).then(" away, or choose the other format"),
+            ));
         }
         match self.format {
             Format::C => c::generate(controller, provenance, self.mathematics, stem),

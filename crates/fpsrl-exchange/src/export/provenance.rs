@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use fpsrl_base::error::{Error, Result};
+use fpsrl_base::error::Result;
 use fpsrl_base::files;
 use fpsrl_base::text::number;
 
@@ -33,26 +33,25 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Of a policy's file, and of the summary of its run if there is one.
-    pub fn read(policy: &Path, summary: Option<&Path>) -> Result<Self> {
-        let mut provenance = Self {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            policy_sha256: files::sha256(policy)?,
-            date: std::fs::metadata(policy).and_then(|file| file.modified()).ok().and_then(date),
-            ..Self::default()
-        };
-        if let Some(path) = summary {
-            let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
-            // Fields of later versions may be missing or new: only those that are known and there are told.
-            if let Ok(summary) = serde_json::from_slice::<Value>(&bytes) {
-                provenance.problem = summary["problem"].as_str().map(str::to_owned);
-                provenance.seed = summary["seed"].as_u64();
-                provenance.data_sha256 = summary["data_sha256"].as_str().map(str::to_owned);
-                provenance.promise = promise(&summary);
-                provenance.verdict = verdict(&summary);
-            }
+    /// Of a policy with this digest, and of the figures of its run if they are known, as `summary.json` holds them.
+    pub fn new(policy_sha256: String, summary: Option<&Value>) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let mut provenance = Self { version, policy_sha256, ..Self::default() };
+        // Fields of later versions may be missing or new: only those that are known and there are told.
+        if let Some(summary) = summary {
+            provenance.problem = summary["problem"].as_str().map(str::to_owned);
+            provenance.seed = summary["seed"].as_u64();
+            provenance.data_sha256 = summary["data_sha256"].as_str().map(str::to_owned);
+            provenance.promise = promise(summary);
+            provenance.verdict = verdict(summary);
         }
-        Ok(provenance)
+        provenance
+    }
+
+    /// Of a policy's file, and of the figures of its run if they are known.
+    pub fn of_file(policy: &Path, summary: Option<&Value>) -> Result<Self> {
+        let date = std::fs::metadata(policy).and_then(|file| file.modified()).ok().and_then(date);
+        Ok(Self { date, ..Self::new(files::sha256(policy)?, summary) })
     }
 
     /// The lines of a comment.
@@ -129,12 +128,10 @@ mod tests {
     #[test]
     fn a_summary_of_any_version_is_told_as_far_as_it_is_understood() {
         let directory = tempfile::tempdir().unwrap();
-        let (policy, summary) = (directory.path().join("policy.json"), directory.path().join("summary.json"));
+        let policy = directory.path().join("policy.json");
         std::fs::write(&policy, "abc").unwrap();
-        let lines = |text: &str| {
-            std::fs::write(&summary, text).unwrap();
-            Provenance::read(&policy, Some(&summary)).unwrap().lines()
-        };
+        let lines =
+            |text: &str| Provenance::of_file(&policy, serde_json::from_str(text).ok().as_ref()).unwrap().lines();
         let plain = lines(r#"{"problem": "p", "seed": 7, "model_return": -42.06, "true_return": -42.0}"#);
         assert!(plain[0].starts_with("policy    sha256 ba7816bf"));
         assert!(plain.contains(&"seed      7".to_owned()), "{plain:?}");

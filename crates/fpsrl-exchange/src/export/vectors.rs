@@ -203,7 +203,7 @@ impl Vectors {
             line: Some(line),
             column: None,
             problem: problem.to_owned(),
-            hint: "export again".into(),
+            remedy: "export again".into(),
         };
         for (index, record) in csv::Reader::from_reader(bytes.as_slice()).records().enumerate() {
             let line = index as u64 + 2;

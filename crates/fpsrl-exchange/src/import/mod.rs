@@ -18,6 +18,7 @@ use crate::export::rule_base::{Frame, FrameAction, MARK};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_base::random::{Purpose, Stream};
+use fpsrl_base::remedy::Remedy;
 use fpsrl_engine::policy::{ANYWHERE, ActionRules, FuzzyPolicy, Quantity, Rule};
 
 /// A policy that was read from another tool's file.
@@ -98,7 +99,11 @@ pub fn read_policy(path: &Path) -> Result<FuzzyPolicy> {
             line: None,
             column: None,
             problem,
-            hint: "use a policy.json that `fpsrl search` or `fpsrl import` wrote".into(),
+            remedy: Remedy::words("use a policy.json that ")
+                .stage("search", None)
+                .then(" or ")
+                .stage("import", None)
+                .then(" wrote"),
         }),
     }
 }
@@ -110,13 +115,13 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn refuse(&self, line: Option<usize>, problem: impl Into<String>, hint: impl Into<String>) -> Error {
+    fn refuse(&self, line: Option<usize>, problem: impl Into<String>, hint: impl Into<Remedy>) -> Error {
         Error::Malformed {
             path: self.path.to_owned(),
             line: line.map(|line| line as u64),
             column: None,
             problem: problem.into(),
-            hint: hint.into(),
+            remedy: hint.into(),
         }
     }
 

@@ -30,7 +30,7 @@ pub use words::{sentences, unused_inputs};
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
     use fpsrl_data::{DataSettings, System, Transitions};
     use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 
@@ -53,6 +53,6 @@ pub(crate) mod tests {
     /// Transitions of a benchmark.
     pub(crate) fn generated(system: &System, samples: usize) -> Transitions {
         let settings = DataSettings { samples, ..DataSettings::for_plant(system.plant()) };
-        fpsrl_data::generate(system, &settings, &Silent).unwrap()
+        fpsrl_data::generate(system, &settings, &Progress::silent()).unwrap()
     }
 }

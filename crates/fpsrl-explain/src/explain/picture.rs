@@ -169,12 +169,12 @@ fn stem(x: f64, share: f64) -> String {
 /// A policy as one picture, an SVG document that stands alone, with an example state.
 ///
 /// ```
-/// use fpsrl_base::progress::Silent;
+/// use fpsrl_base::progress::Progress;
 /// use fpsrl_data::{DataSettings, System, generate};
 /// use fpsrl_explain::explain::{DataProfile, rule_picture};
 /// use fpsrl_search::{PolicySettings, RuleSpace};
 /// let system = System::benchmark("mountain-car")?;
-/// let log = generate(&system, &DataSettings { samples: 100, ..DataSettings::for_plant(system.plant()) }, &Silent)?;
+/// let log = generate(&system, &DataSettings { samples: 100, ..DataSettings::for_plant(system.plant()) }, &Progress::silent())?;
 /// let space = RuleSpace::new(&system, &PolicySettings::for_plant(system.plant()), &log);
 /// let policy = space.decode(space.high());
 /// let picture = rule_picture(&policy, &DataProfile::new(&system, &log), system.plant(), &[-0.5, 0.0]);

@@ -155,7 +155,7 @@ mod tests {
     use fpsrl_engine::policy::{ActionRules, FuzzyKernel, Quantity, Rule};
     use fpsrl_engine::rollout::StartStates;
     use fpsrl_engine::simd::Mode;
-    use fpsrl_search::search::world_returns;
+    use fpsrl_search::returns::world_returns;
 
     /// Pushes the car where it is going.
     fn pusher() -> FuzzyPolicy {

@@ -11,14 +11,15 @@ use crate::explain::{
     self, DataProfile, Roller, Simplification, Trajectory, Weaknesses, on_plant, simplify, weaknesses,
 };
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_data::System;
 use fpsrl_data::Transitions;
 use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Quantity};
 use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::world::World;
 use fpsrl_search::figures::{Front, Summary};
-use fpsrl_search::search::{SearchRecord, true_returns, world_returns};
+use fpsrl_search::returns::{true_returns, world_returns};
+use fpsrl_search::search::SearchRecord;
 use fpsrl_world::WorldSettings;
 
 /// Start states whose rollouts are compared with the log.
@@ -82,7 +83,7 @@ pub(super) struct Instructive {
 
 impl Findings {
     /// Finds out everything about a run.
-    pub(super) fn gather(material: Material, tolerance: f64, progress: &dyn Progress) -> Result<Self> {
+    pub(super) fn gather(material: Material, tolerance: f64, progress: &Progress) -> Result<Self> {
         let Material {
             system, problem_text, world: world_settings, search_starts, starts, numerics, transitions, ..
         } = material;
@@ -91,7 +92,7 @@ impl Findings {
         let world = world_of(worlds, &system)?;
         let profile = DataProfile::new(&system, &transitions);
         let overlays = overlays(&policy, others, &profile, &transitions);
-        progress.update(Stage::Report, 1, &"start states");
+        progress.update(Stage::Report, 1, Status::At("start states"));
 
         let members = world.worlds.on_lanes(&system, 0.0)?;
         let members: Vec<&dyn World> = members.iter().map(Box::as_ref).collect();
@@ -110,13 +111,13 @@ impl Findings {
             system.plant().map(|plant| true_returns(&system, plant, |state| policy.act(state), &starts))
         };
         let (model_returns, true_returns) = (on_world(&policy), on_truth(&policy));
-        progress.update(Stage::Report, 2, &"conditions that do not matter");
+        progress.update(Stage::Report, 2, Status::At("conditions that do not matter"));
         let simple = simplify(&system, &members, &policy, &search_starts, tolerance, numerics);
         let simple_model_return = mean(&on_world(&simple.policy));
         let simple_true_return = on_truth(&simple.policy).map(|returns| mean(&returns));
         stop_if_asked(progress)?;
 
-        progress.update(Stage::Report, 3, &"weak starts");
+        progress.update(Stage::Report, 3, Status::At("weak starts"));
         let kernel = FuzzyKernel::new(&policy);
         let roller = Roller::new(&system, world.world.as_ref(), &kernel, numerics);
         let weaknesses = weaknesses(&system, &profile, &policy, &roller);
@@ -127,7 +128,7 @@ impl Findings {
         let instructive = instructive(&system, &policy, &profile, &roller, &weaknesses, &starts, &model_returns);
         stop_if_asked(progress)?;
 
-        progress.update(Stage::Report, 4, &"replays of the log");
+        progress.update(Stage::Report, 4, Status::At("replays of the log"));
         let replays = replays(&system, &world_settings, &transitions, world.unlimited.as_ref(), numerics);
         world.worlds.check()?;
         let findings = Self {
@@ -159,7 +160,7 @@ impl Findings {
             overlays,
             front,
         };
-        progress.update(Stage::Report, 5, &"page");
+        progress.update(Stage::Report, 5, Status::At("page"));
         Ok(findings)
     }
 }
@@ -178,7 +179,7 @@ impl Findings {
     }
 }
 
-fn stop_if_asked(progress: &dyn Progress) -> Result<()> {
+fn stop_if_asked(progress: &Progress) -> Result<()> {
     if progress.stop_requested() { Err(Error::Stopped { stage: "report" }) } else { Ok(()) }
 }
 

@@ -27,7 +27,7 @@ use fpsrl_data::{System, Transitions};
 use fpsrl_engine::policy::FuzzyPolicy;
 use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::simd::Numerics;
-use fpsrl_search::Worlds;
+use fpsrl_search::WorldSource;
 use fpsrl_search::figures::{Front, SimpleFigures, Summary};
 use fpsrl_search::search::SearchRecord;
 use fpsrl_world::WorldSettings;
@@ -51,7 +51,7 @@ pub struct Material {
     /// The log.
     pub transitions: Transitions,
     /// The worlds that the policy was searched on.
-    pub worlds: Worlds,
+    pub worlds: WorldSource,
     /// The policy.
     pub policy: FuzzyPolicy,
     /// The figures so far.
@@ -91,7 +91,7 @@ pub struct Report {
 }
 
 /// Makes the report; the simple policy may lose `tolerance`, a share of the way from doing nothing to the whole policy.
-pub fn report(material: Material, tolerance: f64, progress: &dyn Progress) -> Result<Report> {
+pub fn report(material: Material, tolerance: f64, progress: &Progress) -> Result<Report> {
     let findings = Findings::gather(material, tolerance, progress)?;
     let figures = findings.simple_figures();
     let page = page::page(&findings)?;

@@ -215,7 +215,7 @@ fn in_short(findings: &Findings) -> String {
             promiser(findings),
             amount(ceiling.policy),
             amount(ceiling.ceiling),
-            escape(&advice)
+            escape(&advice.to_string())
         ));
     }
     let weak = &findings.weaknesses;

@@ -5,10 +5,11 @@ use serde::Serialize;
 use fpsrl_base::error::Result;
 use fpsrl_data::System;
 use fpsrl_engine::world::World;
-use fpsrl_search::Worlds;
+use fpsrl_search::WorldSource;
 use fpsrl_world::Actuator;
-use fpsrl_world::approximator::Approximator;
 use fpsrl_world::model::{VariableModel, WorldModel};
+use fpsrl_world::network::Layer;
+use fpsrl_world::predictor::Predictor;
 
 /// A run's world.
 pub(super) struct RunWorld {
@@ -21,30 +22,31 @@ pub(super) struct RunWorld {
     /// What predicts each quantity, in words, by name.
     pub(super) made_of: Vec<(String, String)>,
     /// Where it comes from.
-    pub(super) worlds: Worlds,
+    pub(super) worlds: WorldSource,
 }
 
 /// The world that a run learned.
-pub(super) fn world_of(worlds: Worlds, system: &System) -> Result<RunWorld> {
+pub(super) fn world_of(worlds: WorldSource, system: &System) -> Result<RunWorld> {
     let (world, unlimited) = (worlds.first(system)?, worlds.unlimited(system)?);
     let (networks, made_of) = match &worlds {
-        Worlds::Learned(learned) => {
+        WorldSource::Learned(learned) => {
             let model = &learned.0.world;
             let parts = model.variables.iter().chain([&model.reward]);
             (page_world(model), parts.map(|part| (part.name.clone(), made_of(part))).collect())
         }
-        Worlds::Process(_) => (None, Vec::new()),
+        WorldSource::Process(_) => (None, Vec::new()),
     };
     Ok(RunWorld { world, unlimited, networks, made_of, worlds })
 }
 
 /// What predicts a quantity.
 fn made_of(part: &VariableModel) -> String {
-    match (&part.instead, part.layers) {
-        (Some(Approximator::GaussianProcess(_)), _) => "Gaussian process".into(),
-        (Some(Approximator::Forest(_)), _) => "forest".into(),
-        (None, 1) => "network, 1 hidden layer".into(),
-        (None, layers) => format!("network, {layers} hidden layers"),
+    match &part.predictor {
+        Predictor::GaussianProcess(_) => "Gaussian process".into(),
+        Predictor::Forest(_) => "forest".into(),
+        Predictor::Carried(_) => "carried along".into(),
+        Predictor::Network(network) if network.depth() == 1 => "network, 1 hidden layer".into(),
+        Predictor::Network(network) => format!("network, {} hidden layers", network.depth()),
     }
 }
 
@@ -84,25 +86,22 @@ struct PageRegion {
 
 /// A world for the page. Only networks are computed there, no formulas of the user's own.
 pub fn page_world(model: &WorldModel) -> Option<PageWorld> {
-    let is_network = |part: &VariableModel| part.instead.is_none();
-    if model.known.is_some() || !model.variables.iter().chain([&model.reward]).all(is_network) {
+    if model.known.is_some() {
         return None;
     }
-    let network = |part: &VariableModel| PageNetwork {
-        angle: part.angle,
-        inputs: part.inputs.iter().map(|scale| [scale.centre, scale.spread]).collect(),
-        output: [part.output.centre, part.output.spread],
-        layers: part
-            .network
-            .layers
-            .iter()
-            .map(|layer| PageLayer { weights: layer.weights.clone(), biases: layer.biases.clone() })
-            .collect(),
+    let layer = |layer: &Layer| PageLayer { weights: layer.weights.clone(), biases: layer.biases.clone() };
+    let network = |part: &VariableModel| {
+        Some(PageNetwork {
+            angle: part.angle,
+            inputs: part.inputs.iter().map(|scale| [scale.centre, scale.spread]).collect(),
+            output: [part.output.centre, part.output.spread],
+            layers: part.predictor.as_network()?.layers.iter().map(layer).collect(),
+        })
     };
     let regions = model.absorbing.iter().flat_map(|absorbing| &absorbing.regions);
     Some(PageWorld {
-        variables: model.variables.iter().map(network).collect(),
-        reward: network(&model.reward),
+        variables: model.variables.iter().map(network).collect::<Option<_>>()?,
+        reward: network(&model.reward)?,
         reward_limits: model.reward_limits,
         actuators: model.actuators.clone(),
         regions: regions

@@ -158,7 +158,7 @@ pub fn clone_of_the_log(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
     use fpsrl_data::system::{Surroundings, WrittenSystem};
     use fpsrl_data::{DataSettings, generate};
     use fpsrl_engine::simd::Mode;
@@ -168,7 +168,7 @@ mod tests {
         let system = System::benchmark("mountain-car").unwrap();
         let data = DataSettings { samples: 2_000, ..DataSettings::for_plant(system.plant()) };
         let (policy, search) = (PolicySettings::for_plant(system.plant()), SearchSettings::for_plant(system.plant()));
-        let mut log = generate(&system, &data, &Silent).unwrap();
+        let mut log = generate(&system, &data, &Progress::silent()).unwrap();
         let space = RuleSpace::new(&system, &policy, &log);
         let middle: Vec<f64> = space.low().iter().zip(space.high()).map(|(low, high)| 0.3 * low + 0.7 * high).collect();
         let mut teacher = space.decode(&middle);
@@ -182,7 +182,7 @@ mod tests {
         let (_, missed) = clone_of_the_log(&system, &policy, &search, &log, numerics);
         assert!(missed < 0.02, "{missed}");
         // Noise cannot be cloned: the best is its mean.
-        let noise = generate(&system, &data, &Silent).unwrap();
+        let noise = generate(&system, &data, &Progress::silent()).unwrap();
         let (_, missed) = clone_of_the_log(&system, &policy, &search, &noise, numerics);
         assert!((0.9..1.01).contains(&missed), "{missed}");
     }

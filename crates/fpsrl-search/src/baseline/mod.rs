@@ -1,9 +1,10 @@
 //! Yardsticks: what a fuzzy policy is compared with.
 //!
 //! [`nfq`] learns a policy that nobody can read, from the same log, without a world model (section 6 of the paper).
-//! [`pso_p`] plans each trajectory on its own, and so tells how much any policy could reach on a world.
+//! [`ceiling`] and [`pso_p`] plan each trajectory on its own, and so tell how much any policy could reach on a world.
 
 pub mod behaviour;
+pub mod ceiling;
 mod feedback;
 pub mod nfq;
 pub mod pso_p;

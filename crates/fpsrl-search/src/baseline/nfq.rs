@@ -110,13 +110,13 @@ pub struct NfqState {
 /// NFQ under way on a log: [`Nfq::step`] makes one iteration.
 ///
 /// ```
-/// use fpsrl_base::progress::Silent;
+/// use fpsrl_base::progress::Progress;
 /// use fpsrl_data::{DataSettings, System, generate, plant::{PlantKind, PlantWorld}};
 /// use fpsrl_engine::simd::{Mode, Numerics};
 /// use fpsrl_search::baseline::nfq::{Nfq, NfqSettings};
 /// let system = System::benchmark("mountain-car")?;
 /// let data = DataSettings { samples: 500, ..DataSettings::for_plant(system.plant()) };
-/// let log = generate(&system, &data, &Silent)?;
+/// let log = generate(&system, &data, &Progress::silent())?;
 /// let world = PlantWorld::new(PlantKind::MountainCar);
 /// let settings = NfqSettings { iterations: 2, epochs: 10, ..NfqSettings::of(&system, false) };
 /// let starts = system.search_starts(0, 200);
@@ -337,7 +337,7 @@ fn choices(system: &System) -> Result<Vec<Vec<f64>>> {
 mod tests {
     use super::*;
     use crate::{PolicySettings, SearchSettings};
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
     use fpsrl_data::plant::PlantWorld;
     use fpsrl_data::system::{Surroundings, WrittenAction, WrittenState, WrittenSystem};
     use fpsrl_data::{DataSettings, generate};
@@ -349,7 +349,7 @@ mod tests {
     fn parts(name: &str, samples: usize) -> (System, Transitions) {
         let system = System::benchmark(name).unwrap();
         let data = DataSettings { samples, ..DataSettings::for_plant(system.plant()) };
-        let log = generate(&system, &data, &Silent).unwrap();
+        let log = generate(&system, &data, &Progress::silent()).unwrap();
         (system, log)
     }
 

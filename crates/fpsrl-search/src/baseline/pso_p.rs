@@ -31,7 +31,7 @@ use super::feedback::{self, Linear};
 use super::rolling::{BLOCK, Beginning, Rolling};
 use crate::optimiser::{Optimiser, RingSettings, RingSwarm};
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_data::System;
 use fpsrl_engine::policy::Policy;
@@ -92,14 +92,14 @@ pub struct Plans {
 ///
 /// ```
 /// use fpsrl_search::baseline::pso_p::{PlanSettings, plan_returns};
-/// use fpsrl_base::progress::Silent;
+/// use fpsrl_base::progress::Progress;
 /// use fpsrl_data::{System, plant::{PlantKind, PlantWorld}};
 /// use fpsrl_engine::{rollout::StartStates, simd::{Mode, Numerics}};
 /// let system = System::benchmark("mountain-car")?;
 /// let world = PlantWorld::new(PlantKind::MountainCar);
 /// let starts = StartStates::from_rows(&[vec![0.3, 0.0]]);
 /// let settings = PlanSettings { budget: 1_000_000, ..PlanSettings::default() };
-/// let plans = plan_returns(&system, &world, &starts, &[], settings, Numerics::detect(Mode::Fast), &Silent)?;
+/// let plans = plan_returns(&system, &world, &starts, &[], settings, Numerics::detect(Mode::Fast), &Progress::silent())?;
 /// assert!(plans.returns[0] > -60.0 && plans.model_steps <= 1_000_000);
 /// # Ok::<(), fpsrl_base::Error>(())
 /// ```
@@ -110,7 +110,7 @@ pub fn plan_returns(
     policies: &[&dyn Policy],
     settings: PlanSettings,
     numerics: Numerics,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> Result<Plans> {
     let rolling = Rolling::new(world, system, numerics);
     progress.begin(Stage::Ceiling, settings.budget);
@@ -131,7 +131,7 @@ pub fn plan_returns(
     let done = AtomicU64::new(spent);
     let tell = |plan: &Plan, used: u64| {
         let done = done.fetch_add(used, Ordering::Relaxed) + used;
-        progress.update(Stage::Ceiling, done, &format_args!("start state {}", plan.index + 1));
+        progress.update(Stage::Ceiling, done, Status::StartState(plan.index + 1));
     };
     let stopped = || {
         progress.end(Stage::Ceiling);
@@ -305,7 +305,7 @@ impl<'a> Planner<'a> {
         start: &[f32],
         returns: &[Vec<f64>],
         allowance: u64,
-        progress: &dyn Progress,
+        progress: &Progress,
     ) -> (Plan, u64) {
         let own = |base: usize| returns[base][index];
         let better = |a: &usize, b: &usize| own(*a).total_cmp(&own(*b)).then(b.cmp(a));
@@ -563,7 +563,7 @@ fn stretches(steps: usize, fine: usize) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::{PolicySettings, RuleSpace};
-    use fpsrl_base::progress::Silent;
+    use fpsrl_base::progress::Progress;
     use fpsrl_data::Transitions;
     use fpsrl_data::plant::{PlantKind, PlantWorld};
     use fpsrl_data::system::{Surroundings, WrittenAction, WrittenState, WrittenSystem};
@@ -583,7 +583,8 @@ mod tests {
     fn planned(system: &System, world: &dyn World, rows: &[Vec<f64>], policies: &[&dyn Policy], budget: u64) -> Plans {
         let settings = PlanSettings { budget, ..PlanSettings::default() };
         let starts = StartStates::from_rows(rows);
-        plan_returns(system, world, &starts, policies, settings, Numerics::detect(Mode::Fast), &Silent).unwrap()
+        plan_returns(system, world, &starts, policies, settings, Numerics::detect(Mode::Fast), &Progress::silent())
+            .unwrap()
     }
 
     fn mean(values: &[f64]) -> f64 {
@@ -655,7 +656,7 @@ mod tests {
                 let plans = planned(&system, &world, &rows, &policies, budget);
                 for policy in &policies[1..] {
                     let own =
-                        crate::search::world_returns(&system, &world, *policy, &starts, Numerics::detect(Mode::Fast));
+                        crate::returns::world_returns(&system, &world, *policy, &starts, Numerics::detect(Mode::Fast));
                     assert!(plans.returns.iter().zip(&own).all(|(plan, own)| plan >= own), "{name} {plans:?} {own:?}");
                 }
             }

@@ -14,7 +14,7 @@ use crate::RuleSpace;
 use crate::SearchSettings;
 use crate::optimiser::{CmaEs, CmaSettings, Optimiser, Scope};
 use fpsrl_base::error::{Error, Result};
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_data::System;
 use fpsrl_engine::policy::{Condition, FuzzyKernel, FuzzyPolicy};
 use fpsrl_engine::rollout::FitnessFunction;
@@ -55,7 +55,7 @@ pub fn thin_out(
     worlds: &[&dyn World],
     options: SearchOptions,
     policy: &FuzzyPolicy,
-    progress: &dyn Progress,
+    progress: &Progress,
 ) -> Result<Vec<FrontPoint>> {
     let (first, count) = race::MEETING_PLACE_AND_SIZE;
     let starts = system.search_starts(first, count);
@@ -67,7 +67,7 @@ pub fn thin_out(
         scored.value.filter(|value| value.is_finite()).unwrap_or(f64::NEG_INFINITY)
     };
     let point = |policy: FuzzyPolicy, fitness: f64| FrontPoint {
-        rules: policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0),
+        rules: policy.rule_count(),
         conditions: policy.conditions().len(),
         fitness,
         policy,
@@ -103,7 +103,7 @@ pub fn thin_out(
         progress.update(
             Stage::Front,
             done as u64,
-            &format_args!("{} conditions earn {fitness:.3}", points[0].conditions - done),
+            Status::Thinning { conditions: points[0].conditions - done, value: fitness },
         );
     }
 }

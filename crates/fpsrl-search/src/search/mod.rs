@@ -3,23 +3,19 @@
 //! Section 5 of the paper. The optimiser is asked for positions, an evaluator scores them, the optimiser is told. Nothing
 //! here depends on which thread scored what. [`race`] is what is searched with by default; [`methods`] is the list of all.
 
-mod evaluate;
 mod evaluator;
 mod front;
 pub mod methods;
-mod promise;
 pub mod race;
 
-pub use evaluate::{true_returns, world_returns};
 pub use evaluator::{Evaluator, Threads, Trial};
 pub use front::{FrontPoint, none_simpler_and_better, thin_out};
-pub use promise::{Promise, choose, share_outside};
 
 use crate::RuleSpace;
 use crate::optimiser::Optimiser;
 use crate::{OutlookKind, SearchSettings};
 use fpsrl_base::error::Result;
-use fpsrl_base::progress::{Progress, Stage};
+use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_data::System;
 use fpsrl_engine::policy::FuzzyPolicy;
 use fpsrl_engine::rollout::Outlook;
@@ -238,7 +234,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
     }
 
     /// Makes rounds until the search ends; `after` sees the search after each of them.
-    pub fn run(&mut self, progress: &dyn Progress, mut after: impl FnMut(&Self) -> Result<()>) -> Result<Ending> {
+    pub fn run(&mut self, progress: &Progress, mut after: impl FnMut(&Self) -> Result<()>) -> Result<Ending> {
         const FINE: f64 = 10_000.0;
         let total = match (self.optimiser.share_done(), self.limits.rounds) {
             (None, Some(rounds)) => rounds as u64,
@@ -254,8 +250,8 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
             }
             let record = self.step();
             let done = self.optimiser.share_done().map_or(record.iteration as u64, |share| (share * FINE) as u64);
-            let (_, stage) = self.optimiser.stage();
-            progress.update(Stage::Search, done, &format_args!("best {:.3}{stage}", record.best));
+            let (_, doing) = self.optimiser.stage();
+            progress.update(Stage::Search, done, Status::Best { value: record.best, doing });
             after(self)?;
         };
         progress.end(Stage::Search);

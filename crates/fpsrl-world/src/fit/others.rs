@@ -7,10 +7,10 @@
 use rayon::prelude::*;
 
 use super::Quantity;
-use crate::approximator::Approximator;
 use crate::forest::{self, Forest};
 use crate::gaussian_process::{self, GaussianProcess};
 use crate::model::{VariableModel, WorldModel};
+use crate::predictor::Predictor;
 use crate::training::Samples;
 use crate::{WorldKind, WorldSettings};
 use fpsrl_base::progress::Progress;
@@ -39,7 +39,7 @@ enum Kind {
 /// Whether a network is to be trained for a quantity.
 pub(super) fn needs_network(settings: &WorldSettings, like: Option<&WorldModel>, index: usize) -> bool {
     !matches!(settings.kind, WorldKind::GaussianProcess | WorldKind::Forest)
-        && like.is_none_or(|world| world.learned(index).instead.is_none())
+        && like.is_none_or(|world| world.learned(index).predictor.layers().is_some())
 }
 
 /// Puts something else in the place of networks where it is asked for, or does better. `like` is the first member of an
@@ -50,7 +50,7 @@ pub(super) fn replace(
     quantities: &[Quantity],
     like: Option<&WorldModel>,
     parts: &mut [VariableModel],
-    progress: &dyn Progress,
+    progress: &Progress,
 ) {
     quantities.par_iter().zip(parts).enumerate().with_max_len(1).for_each(|(index, (quantity, part))| {
         if quantity.constant || progress.stop_requested() {
@@ -77,7 +77,7 @@ pub(super) fn replace(
                 least = validation_error;
                 part.validation_error = validation_error;
                 part.generalisation_error = error(&learned, &quantity.generalisation);
-                part.instead = Some(learned);
+                part.predictor = learned;
             }
         }
     });
@@ -89,11 +89,11 @@ fn kinds(settings: &WorldSettings, like: Option<&WorldModel>, index: usize) -> V
         _ => FREE_CENTRES,
     };
     match (like, settings.kind) {
-        (Some(world), _) => match &world.learned(index).instead {
-            None => vec![],
-            Some(Approximator::GaussianProcess(_)) => vec![Kind::Process { exact_rows }],
-            Some(Approximator::Forest(forest)) if forest.trees.len() == 1 => vec![Kind::Tree],
-            Some(Approximator::Forest(_)) => vec![Kind::Forest],
+        (Some(world), _) => match &world.learned(index).predictor {
+            Predictor::Network(_) | Predictor::Carried(_) => vec![],
+            Predictor::GaussianProcess(_) => vec![Kind::Process { exact_rows }],
+            Predictor::Forest(forest) if forest.trees.len() == 1 => vec![Kind::Tree],
+            Predictor::Forest(_) => vec![Kind::Forest],
         },
         (None, WorldKind::Mlp | WorldKind::Ensemble) => vec![],
         (None, WorldKind::GaussianProcess) => vec![Kind::Process { exact_rows }],
@@ -102,20 +102,20 @@ fn kinds(settings: &WorldSettings, like: Option<&WorldModel>, index: usize) -> V
     }
 }
 
-fn learn(kind: Kind, columns: &[Vec<f64>], targets: &[f64], rows: &[usize], seed: u64) -> Approximator {
+fn learn(kind: Kind, columns: &[Vec<f64>], targets: &[f64], rows: &[usize], seed: u64) -> Predictor {
     match kind {
         Kind::Process { exact_rows } => {
             let options =
                 gaussian_process::Options { exact_rows, centres: FREE_CENTRES, ..gaussian_process::Options::default() };
-            Approximator::GaussianProcess(Box::new(GaussianProcess::fit(columns, targets, rows, &options, seed)))
+            Predictor::GaussianProcess(Box::new(GaussianProcess::fit(columns, targets, rows, &options, seed)))
         }
-        Kind::Forest => Approximator::Forest(Forest::fit(columns, targets, rows, &forest::Options::default(), seed)),
-        Kind::Tree => Approximator::Forest(Forest::fit(columns, targets, rows, &forest::Options::single_tree(), seed)),
+        Kind::Forest => Predictor::Forest(Forest::fit(columns, targets, rows, &forest::Options::default(), seed)),
+        Kind::Tree => Predictor::Forest(Forest::fit(columns, targets, rows, &forest::Options::single_tree(), seed)),
     }
 }
 
 /// The mean squared error over the variance; what is no number counts as infinite.
-fn error(learned: &Approximator, samples: &Samples) -> f64 {
+fn error(learned: &Predictor, samples: &Samples) -> f64 {
     let point = |row: usize| (0..samples.width()).map(|input| samples.input(row, input)).collect::<Vec<f64>>();
     let square = |row: usize| (learned.evaluate(&point(row)) - samples.target(row)).powi(2);
     let sum: f64 = (0..samples.rows()).map(square).sum();

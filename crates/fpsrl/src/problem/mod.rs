@@ -12,7 +12,7 @@ pub use fpsrl_data::system::{
     StateVariable, WrittenAction, WrittenState, WrittenSystem, benchmark_names,
 };
 pub use fpsrl_data::{DataSettings, LogSettings, Row, System, WrittenData};
-pub use fpsrl_engine::formula::{FUNCTIONS, Formula, FormulaError, Kind};
+pub use fpsrl_engine::formula::{Formula, FormulaError, Function, Kind};
 pub use fpsrl_search::{
     Budget, Effort, EvaluationSettings, OptimiserKind, OutlookKind, PolicySettings, SearchSettings, WrittenEvaluation,
     WrittenPolicy, WrittenSearch,

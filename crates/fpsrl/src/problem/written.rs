@@ -16,6 +16,7 @@ use std::path::Path;
 
 use fpsrl_base::error::{Error, Result, nearest};
 use fpsrl_base::files::{self, FORMAT};
+use fpsrl_base::remedy::Remedy;
 use fpsrl_base::settings::OneOrMany;
 use fpsrl_data::WrittenData;
 use fpsrl_data::split::FEWEST_ROWS;
@@ -89,7 +90,7 @@ impl WrittenProblem {
                 line: Some(1 + valid.iter().filter(|&&byte| byte == b'\n').count() as u64),
                 column: None,
                 problem: "this is not text in UTF-8".into(),
-                hint: "a problem file is TOML: see the file that `fpsrl generate mountain-car` writes".into(),
+                remedy: example("a problem file is TOML: see the file that "),
             }
         })?;
         let mut written = Self::parse(&text, path)?;
@@ -198,29 +199,31 @@ fn malformed(text: &str, path: &Path, error: &toml::de::Error, also_known: &[&st
     // The reader words it as: unknown field `a`, expected one of `b`, `c`
     let quoted = message.split('`').skip(1).step_by(2).chain(also_known.iter().copied());
     let quoted: Vec<String> = quoted.map(str::to_owned).collect();
-    let (problem, hint) = match quoted.split_first() {
+    let (problem, remedy) = match quoted.split_first() {
         Some((name, known)) if message.starts_with("unknown field") => (
             format!("there is no key called `{name}` here"),
             match nearest(name, known) {
-                Some(near) => format!("did you mean `{near}`? known here: {}", known.join(", ")),
-                None => format!("known here: {}", known.join(", ")),
+                Some(near) => format!("did you mean `{near}`? known here: {}", known.join(", ")).into(),
+                None => format!("known here: {}", known.join(", ")).into(),
             },
         ),
         Some((name, _)) if message.starts_with("missing field") => {
-            (format!("the key `{name}` is missing here"), format!("add `{name} = …`"))
+            (format!("the key `{name}` is missing here"), format!("add `{name} = …`").into())
         }
-        _ => (
-            message.replace('\n', "; "),
-            "correct the file; a complete one is what `fpsrl generate mountain-car` writes".to_owned(),
-        ),
+        _ => (message.replace('\n', "; "), example("correct the file; a complete one is what ")),
     };
     Error::Malformed {
         path: path.to_owned(),
         line: before.map(|before| 1 + before.matches('\n').count() as u64),
         column: before.map(|before| (1 + before.chars().rev().take_while(|&c| c != '\n').count()).to_string()),
         problem,
-        hint,
+        remedy,
     }
+}
+
+/// Names a complete problem file.
+fn example(words: &str) -> Remedy {
+    Remedy::words(words).stage("generate", Some("mountain-car".as_ref())).then(" writes")
 }
 
 #[cfg(test)]

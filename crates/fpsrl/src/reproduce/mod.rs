@@ -18,11 +18,12 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::plant::PlantKind;
 use crate::problem::{OptimiserKind, Problem, WorldKind};
-use crate::progress::Progress;
+use crate::progress::{Notice, Progress};
 use crate::run::{self, Ceiling, RunDirectory};
 use crate::search::SearchOptions;
 use crate::world::quality::Word;
 use crate::world::training::Depth;
+use fpsrl_base::remedy::Remedy;
 
 /// How much is reproduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -289,7 +290,7 @@ impl Reproduction {
     /// Makes what a directory does not hold yet, and returns all of it.
     ///
     /// The tables in the directory are written anew after each training.
-    pub fn run(settings: Settings, path: &Path, progress: &dyn Progress) -> Result<Self> {
+    pub fn run(settings: Settings, path: &Path, progress: &Progress) -> Result<Self> {
         settings.check()?;
         let results = path.join("results.json");
         if results.exists() {
@@ -299,7 +300,9 @@ impl Reproduction {
                     path: results,
                     other: PathBuf::from("the command line"),
                     problem: "it was made with other settings".into(),
-                    hint: "choose another directory with --out, or ask for the same settings".into(),
+                    remedy: Remedy::words("choose another directory with ")
+                        .option("out", None)
+                        .then(", or ask for the same settings"),
                 });
             }
         }
@@ -312,12 +315,12 @@ impl Reproduction {
         Ok(reproduction)
     }
 
-    fn cell(&mut self, samples: usize, path: &Path, progress: &dyn Progress) -> Result<()> {
+    fn cell(&mut self, samples: usize, path: &Path, progress: &Progress) -> Result<()> {
         let settings = self.settings.clone();
         let folder = path.join(format!("samples-{samples}"));
         let problem = settings.problem(samples, settings.data_seed)?;
         let announce = |what: std::fmt::Arguments<'_>| {
-            progress.announce(&format_args!("{}, {samples} transitions: {what}", settings.benchmark));
+            progress.notice(Notice::Turning(format!("{}, {samples} transitions: {what}", settings.benchmark)));
         };
         let data = match RunDirectory::open(&folder.join("data")) {
             Ok(run) => run,
@@ -389,7 +392,7 @@ impl Reproduction {
     }
 
     /// A run with the defaults of the command on a log of its own; what is there already is not done again.
-    fn trusted(&self, samples: usize, seed: u64, path: &Path, progress: &dyn Progress) -> Result<Option<TrustedRun>> {
+    fn trusted(&self, samples: usize, seed: u64, path: &Path, progress: &Progress) -> Result<Option<TrustedRun>> {
         let mut problem = Problem::benchmark(&self.settings.benchmark)?;
         problem.system = problem.system.with_seed(seed)?;
         problem.data.samples = samples;
@@ -434,7 +437,8 @@ impl Reproduction {
 
 /// The generalisation errors of a fitted world, beside the paper's.
 fn errors(run: &RunDirectory, problem: &Problem) -> Result<Vec<VariableErrors>> {
-    let world = run.world(problem)?;
+    let worlds = run.worlds(problem)?;
+    let world = &worlds.learned().ok_or(Error::Internal("a benchmark has no learned world"))?.world;
     let plant = problem.system.plant().ok_or(Error::Internal("a benchmark has no plant"))?;
     let paper = paper::table(plant).and_then(|cells| cells.iter().find(|cell| cell.samples == problem.data.samples));
     let quantities = world.variables.iter().chain([&world.reward]);

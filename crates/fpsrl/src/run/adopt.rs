@@ -1,9 +1,10 @@
 //! A policy from elsewhere in a run directory: scored like one that was found, and where a search can begin.
 
-use super::directory::{self, GROWTH, POLICY, PROBLEM, RunDirectory, START, SUMMARY};
+use super::directory::RunDirectory;
+use super::graph::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, START, SUMMARY};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::policy::{FuzzyPolicy, RuleSpace};
+use crate::policy::FuzzyPolicy;
 use crate::problem::Problem;
 
 impl RunDirectory {
@@ -15,13 +16,16 @@ impl RunDirectory {
         let policy = self.fitted(policy, &problem)?;
         let mut prepared =
             vec![files::prepare_json(&self.file(START), &policy)?, files::prepare_json(&self.file(POLICY), &policy)?];
-        if let Ok(mut summary) = self.summary() {
-            summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
+        if let Some(mut summary) = self.earlier_summary()? {
+            summary.rules = policy.rule_count();
             summary.forget_policy();
             prepared.push(files::prepare_json(&self.file(SUMMARY), &summary)?);
         }
-        self.remove_results_of_policy()?;
-        directory::remove(&self.file(GROWTH))?;
+        self.invalidate(POLICY)?;
+        // A search that was interrupted began elsewhere.
+        for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
+            self.remove(under_way)?;
+        }
         prepared.into_iter().try_for_each(files::Prepared::commit)?;
         Ok(policy)
     }
@@ -41,7 +45,7 @@ impl RunDirectory {
             path: "the policy".into(),
             other: self.file(PROBLEM),
             problem: what,
-            hint: hint.to_owned(),
+            remedy: hint.into(),
         };
         let names = "rename the variables in the file to those of the problem";
         let seen = problem.system.policy_states();
@@ -80,40 +84,14 @@ impl RunDirectory {
         }
         Ok(fitted)
     }
-
-    /// Where a search begins, if `start.json` says so: a position of the space, the nearest to its policy.
-    pub(super) fn start(&self, problem: &Problem, space: &RuleSpace) -> Result<Option<Vec<f64>>> {
-        let path = self.file(START);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let policy = crate::export::read_policy(&path)?;
-        if let Some(position) = space.encode(&policy) {
-            return Ok(Some(position));
-        }
-        // A growing search passes by the number of rules that fits, sooner or later.
-        if problem.policy.grow {
-            return Ok(None);
-        }
-        let rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
-        Err(Error::Mismatch {
-            path,
-            other: self.file(PROBLEM),
-            problem: format!(
-                "it has {rules} rules, mirrored: {}; the problem asks for {}, mirrored: {}",
-                policy.mirrored, problem.policy.rules, problem.policy.mirrored
-            ),
-            hint: format!("search with `--rules {rules}`, or remove start.json"),
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{ActionRules, Quantity, Rule};
+    use crate::policy::{ActionRules, Quantity, Rule, RuleSpace};
     use crate::problem::WrittenProblem;
-    use crate::progress::Silent;
+    use crate::progress::Progress;
 
     fn expert() -> FuzzyPolicy {
         let rule = |velocity: f64, output: f64| Rule { centre: vec![velocity, -0.3], width: vec![0.5, 0.9], output };
@@ -137,7 +115,7 @@ mod tests {
         let mut written = WrittenProblem::benchmark("mountain-car").unwrap();
         written.data.samples = Some(400);
         let problem = written.check().unwrap();
-        let run = crate::run::generate(&problem, &parent.path().join("run"), false, &Silent).unwrap();
+        let run = crate::run::generate(&problem, &parent.path().join("run"), false, &Progress::silent()).unwrap();
         let adopted = run.adopt(&expert()).unwrap();
         assert_eq!(adopted, run.policy(&problem).unwrap());
         assert_eq!(adopted.states[0].name, "position");
@@ -145,14 +123,8 @@ mod tests {
         assert_eq!(adopted.act(&[0.1, 0.2]), expert().act(&[0.2, 0.1]));
 
         let space = RuleSpace::new(&problem.system, &problem.policy, &run.transitions(&problem).unwrap());
-        let position = run.start(&problem, &space).unwrap().unwrap();
+        let position = space.encode(&run.start_policy(&problem).unwrap().unwrap()).unwrap();
         assert_eq!(space.decode(&position), adopted);
-
-        let mut more = problem.clone();
-        more.policy.rules = 3;
-        let space = RuleSpace::new(&more.system, &more.policy, &run.transitions(&problem).unwrap());
-        let error = run.start(&more, &space).unwrap_err();
-        assert!(error.hint().unwrap().contains("--rules 2"), "{error}");
         let mut other = expert();
         other.states[0].name = "speed".into();
         assert!(run.adopt(&other).unwrap_err().to_string().contains("velocity"));
@@ -167,7 +139,7 @@ mod tests {
         let mut written = WrittenProblem::benchmark("cart-pole-balancing").unwrap();
         written.data.samples = Some(400);
         let problem = written.check().unwrap();
-        let run = crate::run::generate(&problem, &parent.path().join("run"), false, &Silent).unwrap();
+        let run = crate::run::generate(&problem, &parent.path().join("run"), false, &Progress::silent()).unwrap();
         let rule = Rule { centre: vec![3.0, 0.0, 0.0, 0.0], width: vec![0.5; 4], output: 1.0 };
         let plain = FuzzyPolicy {
             states: ["theta", "theta_dot", "rho", "rho_dot"].map(|name| Quantity::new(name, "")).to_vec(),
@@ -185,7 +157,8 @@ mod tests {
         assert!(!adopted.states[0].periodic && !run.policy(&problem).unwrap().states[0].periodic);
         assert_eq!(run.measured_otherwise(&adopted).unwrap(), ["theta"]);
         let space = RuleSpace::new(&problem.system, &problem.policy, &run.transitions(&problem).unwrap());
-        let start = space.decode(&run.start(&problem, &space).unwrap().unwrap());
+        let start = space.encode(&run.start_policy(&problem).unwrap().unwrap()).unwrap();
+        let start = space.decode(&start);
         assert!(start.states[0].periodic);
         assert_eq!(run.measured_otherwise(&start).unwrap(), Vec::<String>::new());
     }

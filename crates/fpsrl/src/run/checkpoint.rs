@@ -1,8 +1,9 @@
 //! Checkpoints: what a search under way leaves behind every few seconds, so that a kill costs seconds and no result.
 //!
-//! `checkpoint.csv` grows by the rows of `search.csv`; `checkpoint.json` holds the swarm and says how many of those
-//! rows belong to it. Rows are on the disk before the swarm that counts on them, and rows beyond its count are dropped
-//! on the way back: so every moment of a kill leaves a whole checkpoint, the new one or the one before.
+//! `checkpoint.csv` grows by the rows of `search.csv`; `checkpoint.json` holds the optimiser's state and says how many of
+//! those rows belong to it. Rows are on the disk before the state that counts on them, and rows beyond its count are dropped
+//! on the way back: so every moment of a kill leaves a whole checkpoint, the new one or the one before. `growth.json` holds
+//! the searches of growing rules that are finished.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -11,34 +12,25 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::directory::{CHECKPOINT, CHECKPOINT_ROWS, RunDirectory, WORLD, remove};
+use super::directory::RunDirectory;
+use super::graph::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, WORLD};
 use super::stages::{SEARCH_HEADER, search_row};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::optimiser::Optimiser;
-use crate::problem::{Problem, WrittenProblem};
-use crate::search::{Evaluator, Search, SearchOptions, SearchRecord, SearchState};
+use crate::problem::{PolicySettings, Problem, WrittenProblem};
+use crate::search::{SearchOptions, SearchRecord};
+use fpsrl_base::remedy::Remedy;
+use fpsrl_search::task::growth::Growth;
+use fpsrl_search::task::{Begun, Keeper, Running, Saved};
 
 /// One part in so many of the time may go into writing: a checkpoint that took long is followed by a longer pause.
 const SHARE: u32 = 200;
-
-/// A checkpoint that has been read back.
-pub(super) struct Checkpoint {
-    /// The problem that is being searched; its file may still be an older one.
-    pub(super) problem: Problem,
-    /// Where the search stands, to whoever searches.
-    state: serde_json::Value,
-    /// What it has recorded.
-    pub(super) history: Vec<SearchRecord>,
-    world_sha256: String,
-    numerics: String,
-    prune: bool,
-}
 
 /// What `checkpoint.json` holds.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CheckpointFile {
+    /// The problem with the number of rules that the search had come to.
     problem: String,
     world_sha256: String,
     numerics: String,
@@ -47,97 +39,131 @@ struct CheckpointFile {
     state: serde_json::Value,
 }
 
-impl Checkpoint {
-    /// The checkpoint of a run, if it has one.
-    pub(super) fn read(run: &RunDirectory) -> Result<Option<Self>> {
-        let path = run.file(CHECKPOINT);
-        if !path.try_exists().map_err(|source| Error::read(&path, source))? {
-            return Ok(None);
-        }
-        let file: CheckpointFile = files::read_json(&path)?;
-        let broken = |problem: String| Self::broken(run, problem);
-        let problem = run.with_starts(WrittenProblem::parse(&file.problem, &path)?.check()?)?;
-        let rows_path = run.file(CHECKPOINT_ROWS);
-        let mut reader = csv::Reader::from_path(&rows_path).map_err(|error| broken(error.to_string()))?;
-        let history: Vec<SearchRecord> = reader.deserialize().take(file.rows).filter_map(|row| row.ok()).collect();
-        let whole =
-            history.len() == file.rows && history.iter().enumerate().all(|(index, record)| record.iteration == index);
-        if !whole {
-            return Err(broken(format!(
-                "{} does not hold the {} rows that belong to it",
-                rows_path.display(),
-                file.rows
-            )));
-        }
-        let CheckpointFile { world_sha256, numerics, prune, state, .. } = file;
-        Ok(Some(Self { problem, state, history, world_sha256, numerics, prune }))
-    }
+/// What `growth.json` holds.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GrowthFile {
+    problem: String,
+    world_sha256: String,
+    numerics: String,
+    prune: bool,
+    growth: Growth,
+}
 
-    /// The search as it stood, if the state can be one of its problem.
-    pub(super) fn state<S: DeserializeOwned>(&self, run: &RunDirectory) -> Result<SearchState<S>> {
-        SearchState::deserialize(&self.state).map_err(|error| Self::broken(run, error.to_string()))
-    }
+/// An interrupted search, as it is gone on from.
+pub(super) struct Interrupted {
+    /// The problem that is being searched; its file may still be an older one.
+    pub(super) problem: Problem,
+    /// The options that it began with.
+    pub(super) options: SearchOptions,
+    /// Where it stood.
+    pub(super) begun: Begun,
+}
 
-    /// The checkpoint cannot be gone on from.
-    pub(super) fn broken(run: &RunDirectory, problem: String) -> Error {
-        Error::Malformed {
-            path: run.file(CHECKPOINT),
-            line: None,
-            column: None,
-            problem,
-            hint: format!("start the search anew with `fpsrl search {}`", run.path().display()),
+/// The search that a run was in the middle of, if it was, and if this machine and the files still allow it to go on.
+pub(super) fn read(run: &RunDirectory, checkpoint_every: Duration) -> Result<Option<Interrupted>> {
+    let growth: Option<GrowthFile> = read_if_there(run, GROWTH)?;
+    let checkpoint: Option<CheckpointFile> = read_if_there(run, CHECKPOINT)?;
+    let text = match (&growth, &checkpoint) {
+        (Some(growth), _) => growth.problem.clone(),
+        (None, Some(checkpoint)) => checkpoint.problem.clone(),
+        (None, None) => return Ok(None),
+    };
+    let parse = |text: &str| run.with_starts(WrittenProblem::parse(text, &run.file(CHECKPOINT))?.check()?);
+    let problem = parse(&text)?;
+    let mut prune = true;
+    let mut usable = |name: &'static str, world: &str, numerics: &str, pruned: bool| {
+        prune = pruned;
+        let now = SearchOptions::of(&problem.search, pruned).numerics.to_string();
+        if numerics != now {
+            let told = format!("the search began with {numerics}, and this machine computes {now}");
+            return Err(run.mismatch(name, name, told, anew(run)));
+        }
+        if files::sha256(&run.file(WORLD))? != world {
+            let told = "the search began on another world model";
+            return Err(run.mismatch(name, WORLD, told.into(), anew(run)));
+        }
+        Ok(())
+    };
+    if let Some(file) = &growth {
+        usable(GROWTH, &file.world_sha256, &file.numerics, file.prune)?;
+        if let Some(fault) = file.growth.fault(&problem.policy) {
+            return Err(broken(run, GROWTH, fault));
         }
     }
+    let mut search = None;
+    if let Some(file) = checkpoint {
+        usable(CHECKPOINT, &file.world_sha256, &file.numerics, file.prune)?;
+        let history = history(run, file.rows)?;
+        search = Some(Saved { policy: parse(&file.problem)?.policy, state: file.state, history });
+    }
+    let options = SearchOptions { checkpoint_every, ..SearchOptions::of(&problem.search, prune) };
+    let begun = Begun { growth: growth.map(|file| file.growth), search };
+    Ok(Some(Interrupted { problem, options, begun }))
+}
 
-    /// The options that the search began with, if this machine and the files still allow them.
-    pub(super) fn options(&self, run: &RunDirectory, checkpoint_every: Duration) -> Result<SearchOptions> {
-        let options = SearchOptions { checkpoint_every, ..SearchOptions::of(&self.problem.search, self.prune) };
-        let mismatch = |other: &str, problem: String| {
-            let hint = format!("start the search anew with `fpsrl search {}`", run.path().display());
-            Err(Error::Mismatch { path: run.file(CHECKPOINT), other: run.file(other), problem, hint })
-        };
-        if options.numerics.to_string() != self.numerics {
-            let problem =
-                format!("the search began with {}, and this machine computes {}", self.numerics, options.numerics);
-            return mismatch(CHECKPOINT, problem);
-        }
-        if files::sha256(&run.file(WORLD))? != self.world_sha256 {
-            return mismatch(WORLD, "the search began on another world model".into());
-        }
-        Ok(options)
+fn read_if_there<T: DeserializeOwned>(run: &RunDirectory, name: &str) -> Result<Option<T>> {
+    let path = run.file(name);
+    match path.try_exists() {
+        Ok(true) => files::read_json(&path).map(Some),
+        Ok(false) => Ok(None),
+        Err(source) => Err(Error::read(&path, source)),
     }
 }
 
-/// Writes the checkpoints of one search.
-pub(super) struct CheckpointWriter<'a> {
+/// The rows that belong to a checkpoint.
+fn history(run: &RunDirectory, rows: usize) -> Result<Vec<SearchRecord>> {
+    let path = run.file(CHECKPOINT_ROWS);
+    let mut reader = csv::Reader::from_path(&path).map_err(|error| broken(run, CHECKPOINT, error.to_string()))?;
+    let history: Vec<SearchRecord> = reader.deserialize().take(rows).filter_map(|row| row.ok()).collect();
+    let whole = history.len() == rows && history.iter().enumerate().all(|(index, record)| record.iteration == index);
+    if whole {
+        return Ok(history);
+    }
+    let told = format!("{} does not hold the {rows} rows that belong to it", path.display());
+    Err(broken(run, CHECKPOINT, told))
+}
+
+/// The checkpoint cannot be gone on from.
+fn broken(run: &RunDirectory, name: &str, problem: String) -> Error {
+    Error::Malformed { path: run.file(name), line: None, column: None, problem, remedy: anew(run) }
+}
+
+fn anew(run: &RunDirectory) -> Remedy {
+    Remedy::words("start the search anew with ").stage("search", Some(run.path()))
+}
+
+/// Keeps what a search needs to go on in the files of its run.
+pub(super) struct CheckpointKeeper<'a> {
     run: &'a RunDirectory,
-    problem: String,
+    problem: Problem,
     world_sha256: String,
     options: SearchOptions,
+    /// The text of the problem with the rules that are searched now.
+    text: String,
     /// `checkpoint.csv`, once there is something to write into it.
     rows: Option<BufWriter<File>>,
     written: usize,
     due: Instant,
 }
 
-impl<'a> CheckpointWriter<'a> {
-    /// For a search that begins; the checkpoint of an earlier one goes.
-    pub(super) fn begin(run: &'a RunDirectory, problem: &Problem, options: SearchOptions) -> Result<Self> {
-        remove(&run.file(CHECKPOINT))?;
-        remove(&run.file(CHECKPOINT_ROWS))?;
-        Self::new(run, problem, options)
-    }
-
-    /// For a search that goes on.
-    pub(super) fn go_on(
-        run: &'a RunDirectory,
-        problem: &Problem,
-        options: SearchOptions,
-        from: &Checkpoint,
-    ) -> Result<Self> {
-        let mut writer = Self::new(run, problem, options)?;
-        writer.begin_rows(&from.history)?;
-        Ok(writer)
+impl<'a> CheckpointKeeper<'a> {
+    /// For the searches of a problem. What an earlier one left goes, unless it is gone on from.
+    pub(super) fn new(run: &'a RunDirectory, problem: &Problem, options: SearchOptions, begun: &Begun) -> Result<Self> {
+        if begun.search.is_none() {
+            run.remove(CHECKPOINT)?;
+            run.remove(CHECKPOINT_ROWS)?;
+        }
+        Ok(Self {
+            run,
+            problem: problem.clone(),
+            world_sha256: files::sha256(&run.file(WORLD))?,
+            options,
+            text: problem.to_toml(),
+            rows: None,
+            written: 0,
+            due: Instant::now() + options.checkpoint_every,
+        })
     }
 
     /// Begins `checkpoint.csv` with the rows that count, which drops whatever a kill left behind them.
@@ -153,35 +179,9 @@ impl<'a> CheckpointWriter<'a> {
         Ok(())
     }
 
-    fn new(run: &'a RunDirectory, problem: &Problem, options: SearchOptions) -> Result<Self> {
-        Ok(Self {
-            run,
-            problem: problem.to_toml(),
-            world_sha256: files::sha256(&run.file(WORLD))?,
-            options,
-            rows: None,
-            written: 0,
-            due: Instant::now() + options.checkpoint_every,
-        })
-    }
-
-    /// Writes a checkpoint if the last one is old enough.
-    pub(super) fn save_if_due<O: Optimiser, E: Evaluator>(&mut self, search: &Search<'_, O, E>) -> Result<()> {
-        if Instant::now() < self.due {
-            return Ok(());
-        }
-        let began = Instant::now();
-        self.save(search)?;
-        let every = self.options.checkpoint_every;
-        // Who asks for a checkpoint after each iteration gets it, whatever it costs.
-        let pause = if every.is_zero() { every } else { every.max(began.elapsed() * SHARE) };
-        self.due = Instant::now() + pause;
-        Ok(())
-    }
-
     /// Writes a checkpoint now.
-    pub(super) fn save<O: Optimiser, E: Evaluator>(&mut self, search: &Search<'_, O, E>) -> Result<()> {
-        let history = search.history();
+    fn save(&mut self, running: &dyn Running) -> Result<()> {
+        let history = running.history();
         if history.is_empty() {
             return Ok(());
         }
@@ -199,18 +199,65 @@ impl<'a> CheckpointWriter<'a> {
                 self.written = history.len();
             }
         }
-        let state =
-            serde_json::to_value(search.state()).map_err(|_| Error::Internal("a search could not be written down"))?;
         files::write_json(
             &self.run.file(CHECKPOINT),
             &CheckpointFile {
-                problem: self.problem.clone(),
+                problem: self.text.clone(),
                 world_sha256: self.world_sha256.clone(),
                 numerics: self.options.numerics.to_string(),
                 prune: self.options.prune,
                 rows: history.len(),
-                state,
+                state: running.state()?,
             },
         )
+    }
+}
+
+impl Keeper for CheckpointKeeper<'_> {
+    fn started(&mut self, search: &crate::problem::SearchSettings) {
+        self.problem.search = search.clone();
+        self.text = self.problem.to_toml();
+    }
+
+    fn begin(&mut self, policy: &PolicySettings, history: &[SearchRecord]) -> Result<()> {
+        self.text = Problem { policy: policy.clone(), ..self.problem.clone() }.to_toml();
+        (self.rows, self.written) = (None, 0);
+        self.due = Instant::now() + self.options.checkpoint_every;
+        match history.is_empty() {
+            true => [CHECKPOINT, CHECKPOINT_ROWS].into_iter().try_for_each(|name| self.run.remove(name)),
+            false => self.begin_rows(history),
+        }
+    }
+
+    fn round(&mut self, running: &dyn Running, must: bool) -> Result<()> {
+        if !must && Instant::now() < self.due {
+            return Ok(());
+        }
+        let began = Instant::now();
+        self.save(running)?;
+        let every = self.options.checkpoint_every;
+        // Who asks for a checkpoint after each iteration gets it, whatever it costs.
+        let pause = if every.is_zero() { every } else { every.max(began.elapsed() * SHARE) };
+        self.due = Instant::now() + pause;
+        Ok(())
+    }
+
+    fn grown(&mut self, growth: &Growth) -> Result<()> {
+        files::write_json(
+            &self.run.file(GROWTH),
+            &GrowthFile {
+                problem: self.problem.to_toml(),
+                world_sha256: self.world_sha256.clone(),
+                numerics: self.options.numerics.to_string(),
+                prune: self.options.prune,
+                growth: growth.clone(),
+            },
+        )?;
+        // The search that it tells of needs no checkpoint any more.
+        [CHECKPOINT, CHECKPOINT_ROWS].into_iter().try_for_each(|name| self.run.remove(name))
+    }
+
+    fn broken(&self, problem: String) -> Error {
+        broken(self.run, CHECKPOINT, problem)
     }
 }

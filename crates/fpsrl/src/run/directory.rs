@@ -1,79 +1,30 @@
-//! The run directory: making it, opening it, reading its files.
+//! The run directory: making it, opening it, reading what stands in it as it is.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::origins::{self, Lock};
-use super::stages::WorldFile;
+use super::graph::{self, FRONT, FRONT_TABLE, GRAPH, POLICY, PROBLEM, START, SUMMARY, TRANSITIONS};
+use super::lock::{self, Lock};
 use crate::data::{Transitions, csv};
 use crate::error::{Error, Result};
 use crate::figures::Summary;
 use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::problem::{Problem, WrittenProblem};
-use crate::world::LearnedWorlds;
-use crate::world::model::WorldModel;
-use crate::world::quality::Verdict;
-
-/// The page.
-pub const REPORT: &str = "report.html";
-/// The policy without the conditions that do not matter.
-pub(super) const SIMPLE: &str = "policy.simple.json";
-pub(super) const PROBLEM: &str = "problem.toml";
-pub(super) const TRANSITIONS: &str = "transitions.csv";
-pub(super) const DATA: &str = "data.json";
-pub(super) const STARTS: &str = "starts.csv";
-pub(super) const WORLD: &str = "world.json";
-pub(super) const POLICY: &str = "policy.json";
-pub(super) const SEARCH: &str = "search.csv";
-pub(super) const SUMMARY: &str = "summary.json";
-pub(super) const CHECKPOINT: &str = "checkpoint.json";
-pub(super) const CHECKPOINT_ROWS: &str = "checkpoint.csv";
-pub(super) const GROWTH: &str = "growth.json";
-/// A directory: the front's table and its policies.
-pub(super) const FRONT: &str = "front";
-pub(super) const START: &str = "start.json";
-/// The front's table, in its directory.
-pub(super) const FRONT_TABLE: &str = "front.json";
-pub(super) const NFQ: &str = "nfq.json";
-pub(super) const NFQ_ROWS: &str = "nfq.csv";
-pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
-
-/// Every file that fpsrl writes into a run directory, the latest first: in this order they are removed, so that an
-/// interruption never leaves a result without what it was made from.
-const FILES: &[&str] = &[
-    REPORT,
-    SIMPLE,
-    SUMMARY,
-    SEARCH,
-    POLICY,
-    CHECKPOINT,
-    CHECKPOINT_ROWS,
-    GROWTH,
-    NFQ,
-    NFQ_ROWS,
-    NFQ_CHECKPOINT,
-    WORLD,
-    STARTS,
-    DATA,
-    START,
-    TRANSITIONS,
-    PROBLEM,
-];
 
 /// A directory that holds the files of one run.
 ///
 /// ```
-/// use fpsrl::{problem::WrittenProblem, progress::Silent, run};
+/// use fpsrl::{problem::WrittenProblem, progress::Progress, run};
 /// let parent = tempfile::tempdir()?;
 /// let mut written = WrittenProblem::benchmark("mountain-car")?;
 /// written.data.samples = Some(400);
 /// let path = parent.path().join("first");
-/// let run = run::generate(&written.check()?, &path, false, &Silent)?;
+/// let run = run::generate(&written.check()?, &path, false, &Progress::silent())?;
 /// assert_eq!(run.transitions(&run.problem()?)?.len(), 400);
 /// // A run that is there already is not overwritten.
-/// assert!(run::generate(&run.problem()?, &path, false, &Silent).is_err());
+/// assert!(run::generate(&run.problem()?, &path, false, &Progress::silent()).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +37,7 @@ impl RunDirectory {
     pub fn open(path: &Path) -> Result<Self> {
         fs::read_dir(path).map_err(|source| Error::read(path, source))?;
         let run = Self { path: path.to_owned() };
-        run.expect(PROBLEM, "fpsrl generate")?;
+        run.expect(PROBLEM)?;
         Ok(run)
     }
 
@@ -101,11 +52,11 @@ impl RunDirectory {
     }
 
     /// The path of a file that an earlier stage must have written.
-    pub(super) fn expect(&self, name: &str, stage: &'static str) -> Result<PathBuf> {
+    pub(super) fn expect(&self, name: &str) -> Result<PathBuf> {
         let path = self.file(name);
         match path.try_exists() {
             Ok(true) => Ok(path),
-            Ok(false) => Err(Error::StageMissing { path, stage }),
+            Ok(false) => Err(Error::StageMissing { path, stage: graph::verb(name) }),
             Err(source) => Err(Error::read(&path, source)),
         }
     }
@@ -117,86 +68,37 @@ impl RunDirectory {
 
     /// The problem with some of its settings changed; the file stays as it is.
     pub fn problem_with(&self, change: impl FnOnce(&mut WrittenProblem)) -> Result<Problem> {
-        let mut written = WrittenProblem::read(&self.expect(PROBLEM, "fpsrl generate")?)?;
+        let mut written = WrittenProblem::read(&self.expect(PROBLEM)?)?;
         change(&mut written);
         self.with_starts(written.check()?)
     }
 
     /// The log.
     pub fn transitions(&self, problem: &Problem) -> Result<Transitions> {
-        csv::read(&self.expect(TRANSITIONS, "fpsrl generate")?, &problem.system)
+        csv::read(&self.expect(TRANSITIONS)?, &problem.system)
     }
 
     /// The digest of the log.
     pub fn data_sha256(&self) -> Result<String> {
-        files::sha256(&self.expect(TRANSITIONS, "fpsrl generate")?)
-    }
-
-    /// The learned world, or the first of several, if it was made for these variables and from this log.
-    pub fn world(&self, problem: &Problem) -> Result<WorldModel> {
-        Ok(self.worlds(problem)?.0.world)
-    }
-
-    /// All learned worlds and the verdict on them, if they were made for these variables and from this log.
-    pub fn worlds(&self, problem: &Problem) -> Result<(LearnedWorlds, Option<Verdict>)> {
-        let path = self.expect(WORLD, "fpsrl fit")?;
-        let file: WorldFile = files::read_json(&path)?;
-        let data_sha256 = file.data_sha256.clone();
-        let (worlds, verdict) = file.into_worlds();
-        let world = &worlds.world;
-        let again = "run `fpsrl fit` again";
-        worlds.validate().map_err(|problem| Error::Malformed {
-            path: path.clone(),
-            line: None,
-            column: None,
-            problem,
-            hint: again.into(),
-        })?;
-        let mismatch = |other: &str, problem: String| Error::Mismatch {
-            path: path.clone(),
-            other: self.file(other),
-            problem,
-            hint: again.into(),
-        };
-        let states: Vec<&str> = problem.system.states().iter().map(|state| state.name.as_str()).collect();
-        let actions: Vec<&str> = problem.system.actions().iter().map(|action| action.name.as_str()).collect();
-        let differ = |theirs: &[String], ours: &[&str], what: &str| {
-            let (theirs, ours) = (theirs.join(", "), ours.join(", "));
-            (theirs != ours).then(|| format!("its {what} are {theirs} instead of {ours}"))
-        };
-        let difference = differ(&world.states, &states, "state variables");
-        if let Some(problem) = difference.or_else(|| differ(&world.actions, &actions, "actions")) {
-            return Err(mismatch(PROBLEM, problem));
-        }
-        if data_sha256 != self.data_sha256()? {
-            return Err(mismatch(TRANSITIONS, "it was learned from another log".into()));
-        }
-        Ok((worlds, verdict))
+        files::sha256(&self.expect(TRANSITIONS)?)
     }
 
     /// The policy, if it was made for these variables.
     pub fn policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
-        self.policy_in(self.expect(POLICY, "fpsrl search")?, problem)
+        self.policy_in(self.expect(POLICY)?, problem)
     }
 
-    /// The policy without the conditions that do not matter; the policy itself if a report has found that all of them do.
-    pub fn simple_policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
-        if !self.file(SIMPLE).exists() && self.summary()?.simple.is_some_and(|simple| simple.removed == 0) {
-            return self.policy(problem);
-        }
-        self.policy_in(self.expect(SIMPLE, "fpsrl report")?, problem)
+    /// The policy that searches begin with, if there is one and it was made for these variables.
+    pub(super) fn start_policy(&self, problem: &Problem) -> Result<Option<FuzzyPolicy>> {
+        let path = self.file(START);
+        if path.exists() { self.policy_in(path, problem).map(Some) } else { Ok(None) }
     }
 
-    /// The policy that searches begin with, if it was made for these variables.
-    pub(super) fn start_policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
-        self.policy_in(self.expect(START, "fpsrl import")?, problem)
-    }
-
-    fn policy_in(&self, path: PathBuf, problem: &Problem) -> Result<FuzzyPolicy> {
+    pub(super) fn policy_in(&self, path: PathBuf, problem: &Problem) -> Result<FuzzyPolicy> {
         let policy: FuzzyPolicy = files::read_json(&path)?;
-        let hint = "run `fpsrl search` again".to_owned();
+        let hint = self.again("search");
         if let Some(problem) = policy.fault() {
-            return Err(Error::Malformed { path, line: None, column: None, problem, hint });
+            return Err(Error::Malformed { path, line: None, column: None, problem, remedy: hint });
         }
         let theirs = policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|a| &a.name));
         let ours = problem
@@ -207,31 +109,30 @@ impl RunDirectory {
             .chain(problem.system.actions().iter().map(|a| &a.name));
         if !theirs.eq(ours) {
             let other = self.file(PROBLEM);
-            return Err(Error::Mismatch { path, other, problem: "it is for other variables".into(), hint });
+            return Err(Error::Mismatch { path, other, problem: "it is for other variables".into(), remedy: hint });
         }
         Ok(policy)
     }
 
     /// The figures so far.
     pub fn summary(&self) -> Result<Summary> {
-        files::read_json(&self.expect(SUMMARY, "fpsrl fit")?)
+        files::read_json(&self.expect(SUMMARY)?)
     }
 
-    /// Removes what was made of a policy that is there no more, or came about with it.
-    pub(super) fn remove_results_of_policy(&self) -> Result<()> {
-        remove_front(self)?;
-        [REPORT, SIMPLE, SEARCH].iter().try_for_each(|name| remove(&self.file(name)))
+    /// Removes what was made from a file that is about to change. The figures are of every stage: who changes the file
+    /// writes them anew.
+    pub(super) fn invalidate(&self, name: &str) -> Result<()> {
+        graph::after(name).into_iter().filter(|later| *later != SUMMARY).try_for_each(|later| self.remove(later))
     }
 
-    /// Removes what the stages after a file's own made from it.
-    pub(super) fn remove_results_after(&self, name: &str) -> Result<()> {
-        remove_front(self)?;
-        FILES.iter().take_while(|later| **later != name).try_for_each(|later| remove(&self.file(later)))
+    /// Removes a file of the run; one that is not there is none the worse.
+    pub(super) fn remove(&self, name: &str) -> Result<()> {
+        if name == FRONT { remove_front(&self.file(FRONT)) } else { remove(&self.file(name)) }
     }
 }
 
 /// Removes a file; one that is not there is none the worse.
-pub(crate) fn remove(path: &Path) -> Result<()> {
+fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path, error)),
         _ => Ok(()),
@@ -239,16 +140,15 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
 }
 
 /// Removes the front of an earlier search: its table, its policies, and the directory if nothing else is in it.
-pub(super) fn remove_front(run: &RunDirectory) -> Result<()> {
-    let path = run.file(FRONT);
+fn remove_front(path: &Path) -> Result<()> {
     let ours = |name: &str| name == FRONT_TABLE || (name.starts_with("policy-") && name.ends_with(".json"));
-    for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(ours) {
             remove(&entry.path())?;
         }
     }
     // Something of the user's own keeps the directory.
-    let _ = fs::remove_dir(&path);
+    let _ = fs::remove_dir(path);
     Ok(())
 }
 
@@ -280,7 +180,7 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
         // Temporary directories are private by default.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        origins::sweep(&parent);
+        lock::sweep(&parent);
         let staging = builder.tempdir_in(&parent).map_err(|source| Error::write(path, source))?;
         // As long as it is at work, nobody sweeps it away.
         let _at_work = Lock::of(staging.path())?;
@@ -289,12 +189,12 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
         let written = |source| Error::write(path, source);
         if whole.exists() {
             let _lock = Lock::of(&whole)?;
-            remove_front(&RunDirectory { path: whole.clone() })?;
-            FILES.iter().try_for_each(|name| remove(&whole.join(name)))?;
-            origins::sweep(&whole);
+            let old = RunDirectory { path: whole.clone() };
+            GRAPH.iter().rev().try_for_each(|entry| old.remove(entry.name))?;
+            lock::sweep(&whole);
             // The first stage's files come first, for the same reason as they are removed last.
-            for name in FILES.iter().rev().filter(|name| staging.path().join(name).exists()) {
-                fs::rename(staging.path().join(name), whole.join(name)).map_err(written)?;
+            for entry in GRAPH.iter().filter(|entry| staging.path().join(entry.name).exists()) {
+                fs::rename(staging.path().join(entry.name), whole.join(entry.name)).map_err(written)?;
             }
         } else {
             fs::rename(staging.path(), &whole).map_err(written)?;
@@ -324,6 +224,7 @@ fn named_after(error: Error, staging: &Path, path: &Path) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::graph::WORLD;
 
     fn names(path: &Path) -> Vec<String> {
         let mut names: Vec<String> =
@@ -357,7 +258,7 @@ mod tests {
         create(&path, false, put(PROBLEM)).unwrap();
         let error = create(&path, false, put(PROBLEM)).unwrap_err();
         assert!(matches!(error, Error::RunExists { .. }));
-        assert!(error.hint().unwrap().contains("--force"));
+        assert!(error.hint().unwrap().contains("`force`"));
         fs::write(parent.path().join("file"), "").unwrap();
         assert!(matches!(create(&parent.path().join("file"), true, put(PROBLEM)), Err(Error::Write { .. })));
     }
@@ -396,13 +297,13 @@ mod tests {
     fn a_missing_file_is_answered_with_the_stage_that_writes_it() {
         let parent = tempfile::tempdir().unwrap();
         let error = RunDirectory::open(parent.path()).unwrap_err();
-        assert!(error.to_string().contains("problem.toml is missing: fpsrl generate writes it"), "{error}");
+        assert!(error.to_string().contains("problem.toml is missing: `generate` writes it"), "{error}");
         let error = RunDirectory::open(&parent.path().join("nowhere")).unwrap_err();
         assert!(matches!(error, Error::Read { .. }));
         let run = create(&parent.path().join("first"), false, put(PROBLEM)).unwrap();
         let problem = Problem::benchmark("mountain-car").unwrap();
-        assert!(run.world(&problem).unwrap_err().hint().unwrap().contains("`fpsrl fit`"));
-        assert!(run.policy(&problem).unwrap_err().hint().unwrap().contains("`fpsrl search`"));
-        assert!(run.transitions(&problem).unwrap_err().hint().unwrap().contains("`fpsrl generate`"));
+        assert!(run.worlds(&problem).err().unwrap().hint().unwrap().contains("fit"));
+        assert!(run.policy(&problem).unwrap_err().hint().unwrap().contains("search"));
+        assert!(run.transitions(&problem).unwrap_err().hint().unwrap().contains("generate"));
     }
 }

@@ -1,4 +1,4 @@
-//! A run: the stages put together on the files of one directory.
+//! A run directory: a store of the artefacts of one run. It saves, loads and invalidates them by the graph in `graph.rs`.
 //!
 //! | file              | written by | holds                                                     |
 //! |-------------------|------------|-----------------------------------------------------------|
@@ -19,31 +19,28 @@
 //! | `summary.json`    | each stage | the figures so far; `evaluate` adds the last of them      |
 //!
 //! Each file is written whole or not at all. A stage that runs again removes what later stages made from its old
-//! result, so that the files of a run always belong together; files that do not are refused.
+//! result. A file that was made from something else than what is there is refused, with both names and the verb to run again.
 //!
 //! A log of the user's own takes part as well: `problem.toml` and `transitions.csv` in a directory are enough for
 //! [`RunDirectory::fit`] and the stages after it.
 
 mod adopt;
-mod behaviour;
 mod checkpoint;
 mod directory;
-mod front;
-mod growth;
-mod import;
+mod graph;
+mod load;
+mod lock;
+mod nfq;
 mod origins;
-mod report;
 mod stages;
 mod starts;
-mod worlds;
-mod yardsticks;
 
 pub use crate::figures::{
     Behaviour, Ceiling, Figures, Front, FrontEntry, GrowthStep, NfqResult, RuleGrowth, SimpleFigures, Summary,
 };
-pub use directory::REPORT;
+pub use crate::stage::{DataReport, ReportOptions};
 pub use directory::RunDirectory;
-pub use import::DataReport;
-pub use origins::Lock;
-pub use report::ReportOptions;
-pub use stages::{WorldFile, generate};
+pub use graph::REPORT;
+pub use load::WorldFile;
+pub use lock::Lock;
+pub use stages::{generate, save_log};

@@ -1,121 +1,183 @@
-//! What belongs together in a run directory, and who may write there.
+//! What belongs together in a run directory.
 //!
-//! `summary.json` holds the digests of the log and of the policy that its figures are of. Whoever puts them beside the
-//! policy asks here first, so that nobody reads the promise of one policy beside the rules of another, or a guard of one
-//! log beside the digest of another.
+//! | file           | holds the digests of                                             |
+//! |----------------|------------------------------------------------------------------|
+//! | `world.json`   | the log, the start states, and the part of the problem that worlds are learned by |
+//! | `summary.json` | the log, the worlds, the policy, the problem and its `[evaluation]` |
+//! | `front.json`   | the worlds, and each of its policies                             |
+//! | `nfq.json`, checkpoints | the worlds                                              |
+//! | `policy.simple.json` | by `summary.json`: that of the policy that it was made from |
+//!
+//! Whoever loads one of them asks here first. What does not belong together is refused with both names and the verb to run
+//! again; it is never combined.
 
-use std::fs::{self, File, TryLockError};
-use std::io;
-use std::path::Path;
+use serde::Serialize;
 
-use super::directory::{POLICY, RunDirectory, SUMMARY, TRANSITIONS};
+use super::directory::RunDirectory;
+use super::graph::{self, POLICY, PROBLEM, SUMMARY, TRANSITIONS, WORLD};
 use crate::error::{Error, Result};
 use crate::figures::Summary;
 use crate::files;
 use crate::policy::FuzzyPolicy;
+use crate::problem::{ActionVariable, Problem};
+use fpsrl_base::remedy::Remedy;
 
-/// The right to write in a directory; it ends with the value, and with the process however that ends.
-#[derive(Debug)]
-#[must_use = "the directory is free again when this is dropped"]
-pub struct Lock {
-    _held: Option<File>,
+/// The digests that figures are of.
+pub(super) struct Origins {
+    log: String,
+    world: Option<String>,
+    policy: Option<String>,
+    problem: String,
+    evaluation: String,
 }
 
-impl Lock {
-    /// Locks a directory; refused where another process holds it.
-    pub(super) fn of(directory: &Path) -> Result<Self> {
-        let held = open(directory).map_err(|source| Error::write(directory, source))?;
-        match held.try_lock() {
-            Ok(()) => Ok(Self { _held: Some(held) }),
-            Err(TryLockError::WouldBlock) => Err(Error::Busy { path: directory.to_owned() }),
-            // There are file systems that know no locks: work on them is as safe as it was.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(Self { _held: None }),
-            Err(TryLockError::Error(error)) => Err(Error::write(directory, error)),
-        }
+/// What has become of the origins of some figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Change {
+    /// They are as they were.
+    None,
+    /// The policy is scored from other start states.
+    Evaluation,
+    /// The policy or the problem is another.
+    Policy,
+    /// The log or the worlds are others.
+    World,
+}
+
+impl Origins {
+    /// What the files of a run are now, for a problem and a policy that is there or about to be.
+    pub(super) fn of(run: &RunDirectory, problem: &Problem, policy: Option<String>) -> Result<Self> {
+        let world = run.file(WORLD);
+        Ok(Self {
+            log: run.data_sha256()?,
+            world: if world.exists() { Some(files::sha256(&world)?) } else { None },
+            policy,
+            problem: problem_digest(problem)?,
+            evaluation: evaluation_digest(problem)?,
+        })
     }
-}
 
-/// What a lock is held on: the directory itself, which leaves nothing behind.
-#[cfg(unix)]
-fn open(directory: &Path) -> io::Result<File> {
-    File::open(directory)
-}
+    /// Writes them into the figures that are of them.
+    pub(super) fn stamp(self, summary: &mut Summary) {
+        summary.data_sha256 = self.log;
+        summary.world_sha256 = self.world;
+        summary.policy_sha256 = self.policy;
+        summary.problem_sha256 = Some(self.problem);
+        summary.evaluation_sha256 = Some(self.evaluation);
+    }
 
-/// Elsewhere directories cannot be opened, and a file in it has to do.
-#[cfg(not(unix))]
-fn open(directory: &Path) -> io::Result<File> {
-    File::options().create(true).truncate(false).write(true).open(directory.join(".fpsrl-lock"))
-}
-
-/// Removes what killed runs left in a directory: temporary files, and directories that never took their name. Whatever a
-/// process still works on is locked, and stays. They are in nobody's way, so a failure is no error.
-pub(super) fn sweep(directory: &Path) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if !entry.file_name().to_str().is_some_and(files::is_leftover) {
-            continue;
-        }
-        let path = entry.path();
-        if !path.is_dir() {
-            let _ = fs::remove_file(path);
-        } else if let Ok(_lock) = Lock::of(&path) {
-            let _ = fs::remove_dir_all(path);
+    /// How far figures are of something else, and the file that has changed.
+    pub(super) fn change(&self, summary: &Summary) -> (Change, &'static str) {
+        if summary.data_sha256 != self.log {
+            (Change::World, TRANSITIONS)
+        } else if summary.world_sha256 != self.world {
+            (Change::World, WORLD)
+        } else if summary.policy_sha256 != self.policy {
+            (Change::Policy, POLICY)
+        } else if summary.problem_sha256.as_ref() != Some(&self.problem) {
+            (Change::Policy, PROBLEM)
+        } else if summary.evaluation_sha256.as_ref() != Some(&self.evaluation) {
+            (Change::Evaluation, PROBLEM)
+        } else {
+            (Change::None, SUMMARY)
         }
     }
 }
 
 impl RunDirectory {
-    /// Keeps other processes from writing here, and removes what killed ones left behind.
-    ///
-    /// ```
-    /// use fpsrl::{problem::WrittenProblem, progress::Silent, run};
-    /// let parent = tempfile::tempdir()?;
-    /// let mut written = WrittenProblem::benchmark("mountain-car")?;
-    /// written.data.samples = Some(400);
-    /// let run = run::generate(&written.check()?, &parent.path().join("first"), false, &Silent)?;
-    /// let lock = run.lock()?;
-    /// assert!(run.lock().unwrap_err().to_string().contains("is in use"));
-    /// drop(lock);
-    /// assert!(run.lock().is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn lock(&self) -> Result<Lock> {
-        let lock = Lock::of(self.path())?;
-        sweep(self.path());
-        Ok(lock)
+    /// The digests of the files that are there now.
+    pub(super) fn origins(&self, problem: &Problem) -> Result<Origins> {
+        let policy = self.file(POLICY);
+        Origins::of(self, problem, if policy.exists() { Some(files::sha256(&policy)?) } else { None })
     }
 
-    /// The figures so far, if those of the policy are of the policy that is there.
-    pub fn summary_of_policy(&self) -> Result<Summary> {
+    /// The figures so far, if they are of the files that are there.
+    pub fn summary_of_policy(&self, problem: &Problem) -> Result<Summary> {
         let summary = self.summary()?;
         let judged = summary.promise.is_some() || summary.model_return.is_some() || summary.simple.is_some();
-        if judged && summary.policy_sha256 != Some(files::sha256(&self.file(POLICY))?) {
-            return Err(Error::Mismatch {
-                path: self.file(SUMMARY),
-                other: self.file(POLICY),
-                problem: "its figures are of another policy".into(),
-                hint: format!("run `fpsrl evaluate {}`, which judges the policy that is there", self.path().display()),
-            });
+        let (change, file) = self.origins(problem)?.change(&summary);
+        match (change, file) {
+            (Change::None, _) => Ok(summary),
+            // Before there are figures of a policy, only log and worlds can be others.
+            (Change::Policy | Change::Evaluation, _) if !judged => Ok(summary),
+            (Change::World, TRANSITIONS) => Err(self.other_log()),
+            (_, file) => {
+                let what = match file {
+                    WORLD => "another world model",
+                    POLICY => "another policy",
+                    _ => "other settings",
+                };
+                let hint =
+                    Remedy::words("run ").stage("evaluate", Some(self.path())).then(", which judges what is there");
+                Err(self.mismatch(SUMMARY, file, format!("its figures are of {what}"), hint))
+            }
         }
-        Ok(summary)
     }
 
     /// Refuses a log that is not the one that the figures are of.
-    pub(crate) fn check_log(&self, summary: &Summary) -> Result<()> {
-        if summary.data_sha256 == self.data_sha256()? {
-            return Ok(());
-        }
-        Err(Error::Mismatch {
-            path: self.file(TRANSITIONS),
-            other: self.file(SUMMARY),
-            problem: "it is not the log that the run was made from".into(),
-            hint: "put that log back, or run `fpsrl fit` and the stages after it again".into(),
-        })
+    pub(super) fn check_log(&self, summary: &Summary) -> Result<()> {
+        if summary.data_sha256 == self.data_sha256()? { Ok(()) } else { Err(self.other_log()) }
+    }
+
+    fn other_log(&self) -> Error {
+        let problem = "it is not the log that the run was made from";
+        let hint = Remedy::words("put that log back, or run ")
+            .stage("fit", Some(self.path()))
+            .then(" and the stages after it again");
+        self.mismatch(TRANSITIONS, SUMMARY, problem.into(), hint)
+    }
+
+    /// Refuses a file whose origin has changed; the hint is to write it again.
+    pub(super) fn changed(&self, name: &str, origin: &str, problem: String) -> Error {
+        self.mismatch(name, origin, problem, self.again(graph::verb(name)))
+    }
+
+    /// To run a verb on this directory again.
+    pub(super) fn again(&self, verb: &'static str) -> Remedy {
+        Remedy::words("run ").stage(verb, Some(self.path())).then(" again")
+    }
+
+    pub(super) fn mismatch(&self, name: &str, other: &str, problem: String, remedy: Remedy) -> Error {
+        Error::Mismatch { path: self.file(name), other: self.file(other), problem, remedy }
     }
 }
 
 /// The digest of the file that a policy becomes.
-pub(super) fn digest(policy: &FuzzyPolicy) -> Result<String> {
+pub(super) fn policy_digest(policy: &FuzzyPolicy) -> Result<String> {
     Ok(files::sha256_of(files::to_json(policy)?.as_bytes()))
+}
+
+/// The digest of what worlds are learned by: their settings and the variables. The seed is none of it, so that runs of
+/// several seeds may share a world.
+pub(super) fn world_digest(problem: &Problem) -> Result<String> {
+    let states: Vec<_> = problem.system.states().iter().map(|state| (&state.name, state.angle)).collect();
+    let set_point = |action: &ActionVariable| action.set_point.as_ref().map(|point| point.limits);
+    let actions: Vec<_> =
+        problem.system.actions().iter().map(|action| (&action.name, action.rate, set_point(action))).collect();
+    digest(&(table(problem)?.get("world"), states, actions))
+}
+
+/// The digest of everything that figures depend on besides files and `[evaluation]`.
+fn problem_digest(problem: &Problem) -> Result<String> {
+    let mut table = table(problem)?;
+    for other in ["format", "data", "evaluation"] {
+        table.remove(other);
+    }
+    digest(&table)
+}
+
+fn evaluation_digest(problem: &Problem) -> Result<String> {
+    digest(&table(problem)?.get("evaluation"))
+}
+
+/// The settings of a problem by the names that `problem.toml` has for them; comments and order are none of it.
+fn table(problem: &Problem) -> Result<toml::Table> {
+    toml::from_str(&problem.to_toml()).map_err(|_| Error::Internal("a problem has no form as TOML"))
+}
+
+fn digest(settings: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string(settings).map_err(|_| Error::Internal("settings have no form in JSON"))?;
+    Ok(files::sha256_of(text.as_bytes()))
 }
 
 #[cfg(test)]
@@ -123,33 +185,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_writer_is_kept_out_until_the_first_is_done() {
-        let directory = tempfile::tempdir().unwrap();
-        let lock = Lock::of(directory.path()).unwrap();
-        let error = Lock::of(directory.path()).unwrap_err();
-        assert!(matches!(error, Error::Busy { .. }) && error.is_users());
-        drop(lock);
-        assert!(Lock::of(directory.path()).is_ok());
-        assert!(matches!(Lock::of(&directory.path().join("nowhere")), Err(Error::Write { .. })));
-    }
-
-    #[test]
-    fn what_killed_runs_left_goes_and_what_is_at_work_stays() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = |name: &str| directory.path().join(name);
-        fs::write(path(".fpsrl-a.part"), "half").unwrap();
-        fs::write(path("notes.part"), "the user's own").unwrap();
-        for name in [".fpsrl-b.part", ".fpsrl-c.part"] {
-            fs::create_dir(path(name)).unwrap();
-            fs::write(path(name).join("problem.toml"), "half").unwrap();
-        }
-        let _at_work = Lock::of(&path(".fpsrl-c.part")).unwrap();
-        sweep(directory.path());
-        let mut left: Vec<String> = fs::read_dir(directory.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        left.sort();
-        assert_eq!(left, [".fpsrl-c.part", "notes.part"]);
+    fn a_digest_follows_the_settings_that_matter_and_no_others() {
+        let problem = Problem::benchmark("cart-pole-balancing").unwrap();
+        let mut other = problem.clone();
+        other.evaluation.start_states += 1;
+        other.data.samples += 1;
+        assert_eq!(problem_digest(&other).unwrap(), problem_digest(&problem).unwrap());
+        assert_ne!(evaluation_digest(&other).unwrap(), evaluation_digest(&problem).unwrap());
+        other.search.caution += 0.25;
+        other.system = other.system.with_seed(5).unwrap();
+        assert_ne!(problem_digest(&other).unwrap(), problem_digest(&problem).unwrap());
+        assert_eq!(world_digest(&other).unwrap(), world_digest(&problem).unwrap());
+        other.world.members += 1;
+        assert_ne!(world_digest(&other).unwrap(), world_digest(&problem).unwrap());
     }
 }

@@ -1,118 +1,54 @@
-//! The stages of a run, each from files to files.
+//! The stages of a run: each loads what it needs, makes the next artefact, and saves it.
 
 use std::path::Path;
-use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
-use super::checkpoint::{Checkpoint, CheckpointWriter};
-use super::directory::{
-    self, CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, RunDirectory, SEARCH, SUMMARY, TRANSITIONS, WORLD,
+use super::checkpoint::{self, CheckpointKeeper};
+use super::directory::{self, RunDirectory};
+use super::graph::{
+    CHECKPOINT, CHECKPOINT_ROWS, DATA, FRONT, FRONT_TABLE, GROWTH, NFQ, POLICY, PROBLEM, REPORT, SEARCH, SIMPLE,
+    SUMMARY, TRANSITIONS, WORLD,
 };
-use super::growth::GrowthFile;
-use super::origins;
-use crate::data::{self, Transitions, csv};
+use super::load::{ProcessFile, WorldFile};
+use super::origins::{self, Change, Origins};
+use crate::baseline::QPolicyKernel;
+use crate::data::csv;
+use crate::data::split::FEWEST_ROWS;
 use crate::error::{Error, Result};
-use crate::figures::{RuleGrowth, Summary};
-use crate::files;
-use crate::optimiser::{CmaEs, RingSwarm, Shade};
-use crate::policy::{FuzzyKernel, FuzzyPolicy};
-use crate::problem::{Budget, OptimiserKind, Problem};
-use crate::progress::{Progress, Stage};
-use crate::search::methods::{self, Method};
-use crate::search::race::{self, Race, RaceFigures};
-use crate::search::{self, Ending, FrontPoint, Search, SearchOptions, SearchRecord, SearchState, Threads};
-use crate::world::model::WorldModel;
-use crate::world::quality::Verdict;
-use crate::world::support::Support;
-use crate::world::{LearnedWorlds, World};
-use fpsrl_search::Worlds;
+use crate::figures::{Ceiling, Front, FrontEntry, NfqResult, Summary};
+use crate::files::{self, Prepared};
+use crate::policy::{FuzzyKernel, FuzzyPolicy, Policy};
+use crate::problem::{Problem, System};
+use crate::progress::Progress;
+use crate::search::{FrontPoint, SearchOptions, SearchRecord};
+use crate::stage::{Choice, Found, Judged, Log, ReportOptions, SearchContext, Worlds};
+use crate::world::LearnedWorlds;
+use fpsrl_explain::report::OtherRun;
+use fpsrl_search::WorldSource;
+use fpsrl_search::baseline::ceiling::{self, Plans};
+use fpsrl_search::task::Begun;
 
-/// Rows that a world model needs, so that each part of the split has one.
-const FEWEST_ROWS: usize = 10;
-
-/// Candidates that a judge is asked about, at most.
-const MOST_CANDIDATES: usize = 10;
-
-/// What `world.json` holds: the worlds, and which log they were learned from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WorldFile {
-    /// The digest of the log.
-    pub data_sha256: String,
-    /// The learned world: the first member of the ensemble.
-    pub world: WorldModel,
-    /// The other members.
-    #[serde(default)]
-    pub members: Vec<WorldModel>,
-    /// Worlds learned from episodes that no member has seen.
-    #[serde(default)]
-    pub judges: Vec<WorldModel>,
-    /// The ranges of the log.
-    #[serde(default)]
-    pub support: Option<Support>,
-    /// How far the worlds can be trusted.
-    #[serde(default)]
-    pub verdict: Option<Verdict>,
-}
-
-impl WorldFile {
-    /// The worlds, and the verdict on them.
-    pub fn into_worlds(self) -> (LearnedWorlds, Option<Verdict>) {
-        let Self { world, members, judges, support, verdict, .. } = self;
-        (LearnedWorlds { world, members, judges, support }, verdict)
-    }
-}
-
-/// What a search has found.
-pub(super) struct Found {
-    /// The policies that may be taken, the best one first.
-    pub(super) candidates: Vec<FuzzyPolicy>,
-    pub(super) best: f64,
-    pub(super) ending: Ending,
-    pub(super) history: Vec<SearchRecord>,
-    /// Of all searches, if there was more than one.
-    pub(super) model_steps: u64,
-    pub(super) seconds: f64,
-    pub(super) growth: Option<RuleGrowth>,
-    /// Of a race: its gap, its start states and its tries.
-    pub(super) race: Option<RaceFigures>,
-    /// The policies of which none is both simpler and better, if they were searched.
-    pub(super) front: Option<Vec<FrontPoint>>,
-}
-
-/// Draws a log from the problem's plant or imports the user's own, and makes a run directory of it.
+/// Gets the log of a problem and makes a run directory of it: one of the user's own is imported, or one is drawn from the
+/// simulator or from the built-in plant.
 ///
 /// What is there already is refused; with `force`, the files of an old run give way.
-pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &dyn Progress) -> Result<RunDirectory> {
-    if problem.data.log.is_some() {
-        return super::import::import(problem, path, force, progress);
-    }
-    if problem.world.process.is_some() {
-        return super::worlds::simulate(problem, path, force, progress);
-    }
+pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &Progress) -> Result<RunDirectory> {
     directory::check_free(path, force)?;
-    let began = Instant::now();
-    let transitions = data::generate(&problem.system, &problem.data, progress)?;
-    write_log(problem, &transitions, path, force, ("generate", began), |_| Ok(()))
+    let log = Log::new(problem, progress)?;
+    save_log(&log, path, force)
 }
 
-/// Makes a run directory of a log, whichever stage it comes from; `also` writes what else belongs to it.
-pub(super) fn write_log(
-    problem: &Problem,
-    transitions: &Transitions,
-    path: &Path,
-    force: bool,
-    (stage, began): (&'static str, Instant),
-    also: impl FnOnce(&RunDirectory) -> Result<()>,
-) -> Result<RunDirectory> {
+/// Makes a run directory of a log.
+pub fn save_log(log: &Log, path: &Path, force: bool) -> Result<RunDirectory> {
+    let problem = log.problem();
     directory::create(path, force, |run| {
-        let text = problem.to_toml();
-        files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
-        csv::write(&run.file(TRANSITIONS), &problem.system, transitions)?;
-        also(run)?;
-        let mut summary = problem.summary(transitions.len(), run.data_sha256()?);
-        summary.seconds.set(stage, began.elapsed().as_secs_f64());
+        run.write_problem(problem)?;
+        csv::write(&run.file(TRANSITIONS), log.system(), log.transitions())?;
+        if let Some(report) = log.report() {
+            files::write_json(&run.file(DATA), report)?;
+        }
+        let mut summary = problem.summary(log.transitions().len(), String::new());
+        summary.seconds.set(if log.report().is_some() { "import" } else { "generate" }, log.seconds());
+        Origins::of(run, problem, None)?.stamp(&mut summary);
         run.write_summary(&summary)
     })
 }
@@ -124,8 +60,7 @@ impl RunDirectory {
         if let Ok(run) = RunDirectory::open(path) {
             return Ok(run);
         }
-        let rows = self.summary()?.samples;
-        let worlds = self.run_worlds(problem)?;
+        let worlds = self.worlds(problem)?;
         directory::create(path, true, |run| {
             for name in [TRANSITIONS, WORLD] {
                 let (from, to) = (self.file(name), run.file(name));
@@ -134,39 +69,39 @@ impl RunDirectory {
                     .or_else(|_| std::fs::copy(&from, &to).map(drop))
                     .map_err(|source| Error::write(&to, source))?;
             }
-            let text = problem.to_toml();
-            files::write_atomically(&run.file(PROBLEM), |file| file.write_all(text.as_bytes()))?;
-            let summary = run.summary_for(problem, &worlds, rows)?;
+            run.write_problem(problem)?;
+            let mut summary = worlds.summary(problem)?;
+            Origins::of(run, problem, None)?.stamp(&mut summary);
             run.write_summary(&summary)
         })
     }
 
     /// Learns the world from the log.
-    pub fn fit(&self, progress: &dyn Progress) -> Result<Summary> {
-        let began = Instant::now();
+    pub fn fit(&self, progress: &Progress) -> Result<Summary> {
         let problem = self.problem()?;
         let transitions = self.transitions(&problem)?;
-        if transitions.len() < FEWEST_ROWS {
+        if problem.world.process.is_none() && transitions.len() < FEWEST_ROWS {
             return Err(Error::Malformed {
                 path: self.file(TRANSITIONS),
                 line: None,
                 column: None,
                 problem: format!("it has {} rows, and a world model needs at least {FEWEST_ROWS}", transitions.len()),
-                hint: "use a longer log".into(),
+                remedy: "use a longer log".into(),
             });
         }
-        if problem.world.process.is_some() {
-            return self.take_process(&problem, &transitions);
-        }
-        let data_sha256 = self.data_sha256()?;
-        let worlds = LearnedWorlds::learn(&problem.system, &problem.world, &transitions, progress)?;
-        let verdict = Verdict::of(&problem.system, &problem.world, &transitions, &worlds, &problem.evaluation_starts());
-        self.write_starts(&problem, &transitions)?;
+        // Start states follow from the log here, whatever an earlier fit has left.
+        let problem = Problem { system: problem.system.without_start_pool(), ..problem };
+        let log = Log::of(&problem, transitions)?.with_sha256(self.data_sha256()?);
+        self.save_worlds(&log.fit(&problem.world, progress)?)
+    }
 
-        let mut summary = problem.summary(transitions.len(), data_sha256.clone());
-        // How long the log took to generate is known only if it is still that log.
+    /// Saves worlds that were made from the log that is here.
+    fn save_worlds(&self, worlds: &Worlds) -> Result<Summary> {
+        let problem = worlds.problem();
+        let mut summary = worlds.summary(problem)?;
+        // How long the log took to get is known only if it is still that log.
         if let Some(earlier) = self.earlier_summary()?
-            && earlier.data_sha256 == data_sha256
+            && earlier.data_sha256 == summary.data_sha256
         {
             for stage in ["generate", "import"] {
                 if let Some(seconds) = earlier.seconds.get(stage) {
@@ -174,287 +109,278 @@ impl RunDirectory {
                 }
             }
         }
-        summary.set_world(&worlds, Some(&verdict));
-        summary.seconds.set("fit", began.elapsed().as_secs_f64());
-        let LearnedWorlds { world, members, judges, support } = worlds;
-        let file = WorldFile { data_sha256, world, members, judges, support, verdict: Some(verdict) };
-        let prepared =
-            [files::prepare_json(&self.file(WORLD), &file)?, files::prepare_json(&self.file(SUMMARY), &summary)?];
-        self.remove_results_after(WORLD)?;
-        prepared.into_iter().try_for_each(files::Prepared::commit)?;
+        summary.seconds.set("fit", worlds.seconds());
+        let (data_sha256, problem_sha256) = (worlds.log().sha256()?, origins::world_digest(problem)?);
+        let starts_sha256 = self.write_starts(worlds.system())?;
+        let file = self.file(WORLD);
+        let prepared = match worlds.source() {
+            WorldSource::Learned(learned) => {
+                let (LearnedWorlds { world, members, judges, support }, verdict) = (**learned).clone();
+                let content =
+                    WorldFile { data_sha256, problem_sha256, starts_sha256, world, members, judges, support, verdict };
+                files::prepare_json(&file, &content)?
+            }
+            WorldSource::Process(_) => {
+                let process = problem.world.process.clone().unwrap_or_default();
+                let content = ProcessFile { data_sha256, problem_sha256, starts_sha256, process };
+                files::prepare_json(&file, &content)?
+            }
+        };
+        self.invalidate(WORLD)?;
+        self.remove(SUMMARY)?;
+        prepared.commit()?;
+        Origins::of(self, problem, None)?.stamp(&mut summary);
+        self.write_summary(&summary)?;
         Ok(summary)
     }
 
     /// Searches rules on the learned world.
-    pub fn search(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
+    pub fn search(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {
         self.search_for(&self.problem()?, options, progress)
     }
 
     /// Searches rules with settings that differ from those of the problem file; the file is changed together with
     /// the results, and stays as it is if the search fails.
-    pub fn search_for(&self, problem: &Problem, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
-        directory::remove(&self.file(GROWTH))?;
-        let problem = &self.with_budget_in_steps(problem, options)?;
-        self.search_from(problem, options, None, progress)
+    pub fn search_for(&self, problem: &Problem, options: SearchOptions, progress: &Progress) -> Result<Summary> {
+        self.remove(GROWTH)?;
+        self.search_from(problem, options, Begun::default(), progress)
     }
 
     /// Makes the stages that an interrupted run has not finished. A search goes on from its last checkpoint, and
     /// finds what it would have found without the interruption.
     ///
     /// `options` hold for what is begun; a search that goes on keeps those it began with.
-    pub fn resume(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
+    pub fn resume(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {
         if !self.file(WORLD).exists() {
             self.fit(progress)?;
         }
-        // The checkpoint goes last: while it is there, the search's results are not all written.
-        let checkpoint = Checkpoint::read(self)?;
-        match (GrowthFile::read(self)?, checkpoint) {
-            (Some((growth, problem)), checkpoint) => {
-                checkpoint.as_ref().map(|own| own.options(self, options.checkpoint_every)).transpose()?;
-                let options = growth.options(&problem, options);
-                self.grow(&problem, options, Some(growth), checkpoint, progress)?;
-            }
-            (None, Some(checkpoint)) => {
-                let problem = checkpoint.problem.clone();
-                let options = checkpoint.options(self, options.checkpoint_every)?;
-                self.search_from(&problem, options, Some(checkpoint), progress)?;
-            }
-            (None, None) if self.earlier_summary()?.is_some_and(|summary| summary.search_return.is_some()) => {}
-            (None, None) => {
-                self.search(options, progress)?;
-            }
+        match checkpoint::read(self, options.checkpoint_every)? {
+            // The checkpoint goes last: while it is there, the search's results are not all written.
+            Some(saved) => drop(self.search_from(&saved.problem, saved.options, saved.begun, progress)?),
+            None if self.earlier_summary()?.is_some_and(|summary| summary.search_return.is_some()) => {}
+            None => drop(self.search(options, progress)?),
         }
         self.evaluate(options, progress)
-    }
-
-    /// A budget in time becomes one in steps, as fast as this machine takes them now; the problem records both.
-    fn with_budget_in_steps(&self, problem: &Problem, options: SearchOptions) -> Result<Problem> {
-        let mut problem = problem.clone();
-        if let (OptimiserKind::Auto, Some(Budget::Seconds(seconds))) = (problem.search.optimiser, problem.search.budget)
-        {
-            let source = self.run_worlds(&problem)?;
-            let worlds = source.on_lanes(&problem.system, problem.search.caution)?;
-            let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
-            let space = methods::space(&problem.system, &problem.policy, &problem.search, &self.transitions(&problem)?);
-            let speed = race::steps_a_second(&problem.system, &problem.search, &space, worlds, options);
-            source.check()?;
-            let steps = (seconds * speed).max(1.0) as u64;
-            problem.search.budget = Some(Budget::Translated { steps, seconds });
-        }
-        Ok(problem)
     }
 
     fn search_from(
         &self,
         problem: &Problem,
         options: SearchOptions,
-        from: Option<Checkpoint>,
-        progress: &dyn Progress,
+        begun: Begun,
+        progress: &Progress,
     ) -> Result<Summary> {
-        if problem.policy.grow || problem.policy.front {
-            return self.grow(problem, options, None, from, progress);
-        }
-        let found = self.conduct(problem, options, from, progress)?;
-        self.conclude(problem, options, found)
+        let worlds = self.worlds(problem)?;
+        let begin_with = self.start_policy(problem)?;
+        let mut keeper = CheckpointKeeper::new(self, problem, options, &begun)?;
+        let context = SearchContext { options, begin_with: begin_with.as_ref(), begun, keeper: &mut keeper };
+        let found = worlds.search_with(&problem.policy, &problem.search, context, progress)?;
+        let choice = found.choose(&problem.evaluation)?;
+        self.save_found(&found, &choice)
     }
 
-    /// Searches with a given number of rules, leaving checkpoints behind until [`RunDirectory::conclude`].
-    pub(super) fn conduct(
-        &self,
-        problem: &Problem,
-        options: SearchOptions,
-        from: Option<Checkpoint>,
-        progress: &dyn Progress,
-    ) -> Result<Found> {
-        match problem.search.optimiser {
-            OptimiserKind::Auto => self.conduct_with::<Race>(problem, options, from, progress),
-            OptimiserKind::Swarm => self.conduct_with::<RingSwarm>(problem, options, from, progress),
-            OptimiserKind::Shade => self.conduct_with::<Shade>(problem, options, from, progress),
-            OptimiserKind::CmaEs => self.conduct_with::<CmaEs>(problem, options, from, progress),
-        }
-    }
-
-    fn conduct_with<M: Method>(
-        &self,
-        problem: &Problem,
-        options: SearchOptions,
-        from: Option<Checkpoint>,
-        progress: &dyn Progress,
-    ) -> Result<Found> {
-        let began = Instant::now();
-        let transitions = self.transitions(problem)?;
-        problem.search.check_rows(transitions.len())?;
-        let source = self.run_worlds(problem)?;
-        let worlds = source.on_lanes(&problem.system, problem.search.caution)?;
-        let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
-        let earlier_seconds = from.as_ref().and_then(|from| from.history.last()).map_or(0.0, |last| last.seconds);
-        let space = methods::space(&problem.system, &problem.policy, &problem.search, &transitions);
-        let members = worlds.len();
-        let threads = Threads::new(&problem.system, &problem.search, &space, worlds, options);
-        let limits = M::limits(&problem.search);
-        let (mut search, mut writer) = match from {
-            None => {
-                let mut method = M::begin(&problem.system, &problem.search, &space, members);
-                if let Some(position) = self.start(problem, &space)? {
-                    method.begin_at(&position);
-                }
-                (Search::new(&space, method, threads, limits), CheckpointWriter::begin(self, problem, options)?)
+    /// Saves what a search has found; its checkpoint goes last.
+    fn save_found(&self, found: &Found, choice: &Choice) -> Result<Summary> {
+        let problem = found.problem();
+        let mut summary = found.summary(choice)?;
+        if let Some(earlier) = self.earlier_summary()? {
+            let mut seconds = earlier.seconds.clone();
+            seconds.0.retain(|(stage, _)| Summary::UP_TO_WORLD.contains(&stage.as_str()));
+            for (stage, value) in summary.seconds.0.drain(..) {
+                seconds.set(&stage, value);
             }
-            Some(checkpoint) => {
-                let writer = CheckpointWriter::go_on(self, problem, options, &checkpoint)?;
-                let SearchState { optimiser, improved } = checkpoint.state(self)?;
-                let method = M::restore(&problem.system, &problem.search, &space, members, optimiser)
-                    .ok_or_else(|| Checkpoint::broken(self, "its state belongs to another problem".into()))?;
-                (Search::new(&space, method, threads, limits).going_on(improved, checkpoint.history), writer)
-            }
-        };
-        let ending = search.run(progress, |search| {
-            source.check()?;
-            writer.save_if_due(search)
-        })?;
-        if ending == Ending::Stopped {
-            writer.save(&search)?;
-            return Err(Error::Stopped { stage: "search" });
+            summary.seconds = seconds;
         }
-        let (_, best) = search.best();
-        let last = search.history().last().ok_or(Error::Internal("a search left no history"))?;
-        Ok(Found {
-            candidates: search.candidates(MOST_CANDIDATES),
-            best,
-            ending,
-            model_steps: last.model_steps,
-            history: search.history().to_vec(),
-            seconds: began.elapsed().as_secs_f64() + earlier_seconds,
-            growth: None,
-            race: search.optimiser().race_figures(),
-            front: None,
-        })
-    }
-
-    /// Writes down what a search has found; its checkpoint goes last.
-    pub(super) fn conclude(&self, problem: &Problem, options: SearchOptions, found: Found) -> Result<Summary> {
-        let rows = self.transitions(problem)?.len();
-        let worlds = self.run_worlds(problem)?;
-        let mut summary = self.summary_for(problem, &worlds, rows)?;
-        let (chosen, promise) = worlds
-            .choose(&problem.system, &problem.search, &found.candidates, &problem.judging_starts(), options.numerics)?
-            .ok_or(Error::Internal("a search found no policy"))?;
-        let policy = &found.candidates[chosen];
-        summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
-        summary.promise = Some(promise);
-        summary.iterations = found.history.last().map_or(0, |last| last.iteration);
-        summary.model_steps = Some(found.model_steps);
-        summary.search_return = Some(found.best);
-        let stalled = found.ending == Ending::Stalled;
-        summary.search_ending = Some(if stalled { "stalled" } else { "finished" }.to_owned());
-        summary.numerics = Some(options.numerics.to_string());
-        summary.growth = found.growth;
-        summary.race = found.race;
-        summary.policy_sha256 = Some(origins::digest(policy)?);
-        summary.seconds.set("search", found.seconds);
+        Origins::of(self, problem, Some(origins::policy_digest(&choice.policy)?))?.stamp(&mut summary);
         let mut prepared = vec![
-            files::prepare_json(&self.file(POLICY), policy)?,
-            prepare_history(&self.file(SEARCH), &found.history)?,
+            files::prepare_json(&self.file(POLICY), &choice.policy)?,
+            prepare_history(&self.file(SEARCH), found.history())?,
             files::prepare_json(&self.file(SUMMARY), &summary)?,
         ];
         if *problem != self.problem()? {
             let text = problem.to_toml();
             prepared.insert(0, files::prepare(&self.file(PROBLEM), |file| file.write_all(text.as_bytes()))?);
         }
-        self.remove_results_of_policy()?;
+        self.invalidate(POLICY)?;
         for old in [SUMMARY, POLICY] {
-            directory::remove(&self.file(old))?;
+            self.remove(old)?;
         }
-        if let Some(front) = &found.front {
-            self.write_front(problem, &worlds, front, policy, options)?;
+        if let Some(front) = found.front() {
+            self.write_front(found, front, &choice.policy)?;
         }
-        prepared.into_iter().try_for_each(files::Prepared::commit)?;
-        directory::remove(&self.file(CHECKPOINT))?;
-        directory::remove(&self.file(CHECKPOINT_ROWS))?;
+        prepared.into_iter().try_for_each(Prepared::commit)?;
+        for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
+            self.remove(under_way)?;
+        }
         Ok(summary)
+    }
+
+    /// Writes the front, each point re-scored by the judge. The table comes last: where it is, all policies are.
+    fn write_front(&self, found: &Found, front: &[FrontPoint], chosen: &FuzzyPolicy) -> Result<()> {
+        let (worlds, problem) = (found.worlds(), found.problem());
+        let directory = self.file(FRONT);
+        std::fs::create_dir_all(&directory).map_err(|source| Error::write(&directory, source))?;
+        let mut points = Vec::new();
+        for (index, point) in front.iter().enumerate() {
+            let file = format!("policy-{:02}.json", index + 1);
+            files::write_json(&directory.join(&file), &point.policy)?;
+            let (starts, numerics) = (problem.judging_starts(), found.options().numerics);
+            let promise = worlds.source().promise(worlds.system(), &point.policy, &starts, numerics)?;
+            points.push(FrontEntry {
+                sha256: origins::policy_digest(&point.policy)?,
+                file,
+                rules: point.rules,
+                conditions: point.conditions,
+                fitness: point.fitness,
+                mean: promise.mean,
+                rescored: promise.rescored,
+                holds: promise.holds,
+                chosen: point.policy == *chosen,
+            });
+        }
+        let world_sha256 = files::sha256(&self.file(WORLD))?;
+        let table = Front { world_sha256, tolerance: problem.policy.rules_tolerance, points };
+        files::write_json(&directory.join(FRONT_TABLE), &table)
     }
 
     /// Scores the rules on the world model and, where there is one, on the true plant.
-    pub fn evaluate(&self, options: SearchOptions, progress: &dyn Progress) -> Result<Summary> {
-        let began = Instant::now();
+    ///
+    /// What is known of another policy, of another problem or of other worlds goes first.
+    pub fn evaluate(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {
         let problem = self.problem()?;
         let policy = self.policy(&problem)?;
-        let worlds = self.run_worlds(&problem)?;
-        let starts = problem.evaluation_starts();
-        progress.begin(Stage::Evaluate, 2);
-        let kernel = FuzzyKernel::new(&policy);
-        let members = worlds.on_lanes(&problem.system, 0.0)?;
-        let returns = members.iter().map(|world| {
-            mean(&search::world_returns(&problem.system, world.as_ref(), &kernel, &starts, options.numerics))
-        });
-        let model_return = mean(&returns.collect::<Vec<f64>>());
-        progress.update(Stage::Evaluate, 1, &"on the world model");
-        let act = |state: &[f64]| policy.act(state);
-        let true_return =
-            problem.system.plant().map(|plant| mean(&search::true_returns(&problem.system, plant, act, &starts)));
-        progress.update(Stage::Evaluate, 2, &"on the plant");
-        progress.end(Stage::Evaluate);
-
-        let mut summary = match self.earlier_summary()? {
-            Some(summary) => summary,
-            None => {
-                let rows = self.transitions(&problem)?.len();
-                self.summary_for(&problem, &worlds, rows)?
+        let worlds = self.worlds(&problem)?;
+        let origins = self.origins(&problem)?;
+        let earlier = self.earlier_summary()?;
+        let change = earlier.as_ref().map_or(Change::World, |summary| origins.change(summary).0);
+        let mut summary = match (earlier.clone(), change) {
+            (Some(summary), Change::None) => summary,
+            (Some(mut summary), Change::Evaluation) => {
+                summary.forget_evaluation();
+                summary
             }
+            (Some(mut summary), Change::Policy) => {
+                summary.forget_policy();
+                summary
+            }
+            (_, _) => worlds.summary(&problem)?,
         };
-        let policy_sha256 = Some(files::sha256(&self.file(POLICY))?);
-        if summary.policy_sha256 != policy_sha256 {
-            // Somebody has put another policy there: what is known of the old one is not of this one.
-            summary.forget_policy();
-            summary.policy_sha256 = policy_sha256;
-            self.remove_results_of_policy()?;
+        origins.stamp(&mut summary);
+        let judged = Judged::of(&worlds, problem, policy, summary, options.numerics).evaluated(progress)?;
+        let summary = judged.summary();
+        match change {
+            Change::None => {}
+            Change::Evaluation => [REPORT, SIMPLE].into_iter().try_for_each(|name| self.remove(name))?,
+            Change::Policy | Change::World => self.invalidate(POLICY)?,
         }
-        if summary.promise.is_none() {
-            summary.promise =
-                Some(worlds.promise(&problem.system, &policy, &problem.judging_starts(), options.numerics)?);
+        // A page shows every figure but the times.
+        if earlier.is_some_and(|earlier| !earlier.same_figures(summary)) {
+            self.remove(REPORT)?;
         }
-        summary.promise_kept = true_return.zip(summary.promise.as_ref()).map(|(truth, promise)| {
-            let [low, high] = promise.interval;
-            (low..=high).contains(&truth)
-        });
-        summary.rules = policy.actions.iter().map(|action| action.rules.len()).max().unwrap_or(0);
-        summary.model_return = Some(model_return);
-        summary.true_return = true_return;
-        summary.gap = true_return.map(|truth| truth - model_return);
-        summary.behaviour = self.behaviour(&problem, &members, options)?;
-        worlds.check()?;
-        summary.success_threshold = problem.system.success();
-        summary.success = problem.system.success().zip(true_return).map(|(threshold, truth)| truth >= threshold);
-        summary.threads = rayon::current_num_threads();
-        summary.seconds.set("evaluate", began.elapsed().as_secs_f64());
+        self.write_summary(summary)?;
+        Ok(summary.clone())
+    }
+
+    /// How much any policy could reach on the world model, for `summary.json`: plans begin from the rules and from every
+    /// other policy that the directory knows.
+    pub fn ceiling(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {
+        let problem = self.problem()?;
+        // Others help where they can; one that is missing or does not fit is none the worse.
+        let others = [self.simple_policy(&problem).ok(), self.start_policy(&problem).ok().flatten()];
+        let policy = self.policy(&problem)?;
+        let mut helpers: Vec<FuzzyPolicy> = others.into_iter().flatten().filter(|other| *other != policy).collect();
+        helpers.dedup();
+        let summary = self.summary_of_policy(&problem)?;
+        let nfq = self.nfq_result_of(&problem).ok();
+        let judged = Judged::of(&self.worlds(&problem)?, problem, policy, summary, options.numerics);
+        let shown = judged.summary().ceiling;
+        let judged = with_helpers(&helpers, nfq.as_ref(), |helpers| judged.with_ceiling(helpers, progress))?;
+        // A page that shows another ceiling is of the past.
+        if shown.is_some() && shown != judged.summary().ceiling {
+            self.remove(REPORT)?;
+        }
+        self.write_summary(judged.summary())?;
+        Ok(judged.summary().clone())
+    }
+
+    /// How much any policy could reach on the world model, found with so many model steps; no file is written.
+    ///
+    /// The first policy is the one that is measured, or doing nothing if there is none; the others, and that of NFQ if it
+    /// has been run, help the plans. [`Ceiling::budget`] says how many steps are reasonable.
+    pub fn ceiling_with(
+        &self,
+        policies: &[FuzzyPolicy],
+        budget: u64,
+        options: SearchOptions,
+        progress: &Progress,
+    ) -> Result<Ceiling> {
+        let problem = self.problem()?;
+        let worlds = self.worlds(&problem)?;
+        let nfq = self.nfq_result_of(&problem).ok();
+        let rules = policies.first().map(FuzzyKernel::new);
+        let others = policies.get(1..).unwrap_or_default();
+        with_helpers(others, nfq.as_ref(), |helpers| {
+            let plans = Plans {
+                starts: problem.evaluation_starts(),
+                rules: rules.as_ref().map(|kernel| kernel as &dyn Policy),
+                helpers: helpers.to_vec(),
+                budget,
+                numerics: options.numerics,
+            };
+            ceiling::ceiling(&problem.system, worlds.source(), plans, progress)
+        })
+    }
+
+    /// Writes `report.html`, and `policy.simple.json` where conditions do not matter; the summary tells their price.
+    pub fn report(&self, options: &ReportOptions, progress: &Progress) -> Result<Summary> {
+        let began = std::time::Instant::now();
+        let problem = self.problem()?;
+        self.expect(POLICY)?;
+        let judged = self.judged(&problem)?;
+        let others = options.overlay.iter().map(|path| self.other(path, &problem)).collect::<Result<_>>()?;
+        // The result of NFQ on another world is not shown beside this one.
+        let nfq = match self.file(NFQ).exists() {
+            true => Some(self.nfq_result_of(&problem)?).map(|result| (result.model_return, result.true_return)),
+            false => None,
+        };
+        let made = judged.report_beside(options.tolerance, nfq, others, progress)?;
+        let mut summary = judged.summary().clone();
+        summary.simple = Some(made.figures);
+        let page = files::prepare(&self.file(REPORT), |file| file.write_all(made.page.as_bytes()))?;
+        match &made.simple {
+            None => self.remove(SIMPLE)?,
+            Some(simple) => files::write_json(&self.file(SIMPLE), simple)?,
+        }
+        summary.seconds.set("report", began.elapsed().as_secs_f64());
         self.write_summary(&summary)?;
+        page.commit()?;
         Ok(summary)
     }
 
-    /// A summary up to the world model, with the times of the stages so far.
-    fn summary_for(&self, problem: &Problem, worlds: &Worlds, rows: usize) -> Result<Summary> {
-        let mut summary = problem.summary(rows, self.data_sha256()?);
-        if let Some(earlier) = self.earlier_summary()? {
-            for stage in Summary::UP_TO_WORLD {
-                if let Some(seconds) = earlier.seconds.get(stage) {
-                    summary.seconds.set(stage, seconds);
-                }
-            }
+    /// Another run, if it is of the same variables.
+    fn other(&self, path: &Path, problem: &Problem) -> Result<OtherRun> {
+        let other = RunDirectory::open(path)?;
+        let theirs = other.problem()?;
+        let names = |system: &System| -> Vec<String> {
+            let states = system.policy_states().iter().map(|state| state.name.clone());
+            states.chain(system.actions().iter().map(|action| action.name.clone())).collect()
+        };
+        if names(&theirs.system) != names(&problem.system) {
+            return Err(Error::Mismatch {
+                path: path.to_owned(),
+                other: self.path().to_owned(),
+                problem: "its variables are others, so its rules cannot be laid over these".into(),
+                remedy: "name runs of the same problem".into(),
+            });
         }
-        match worlds {
-            Worlds::Learned(worlds) => summary.set_world(&worlds.0, worlds.1.as_ref()),
-            Worlds::Process(_) => summary.members = Some(1),
-        }
-        Ok(summary)
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let (policy, summary) = (other.policy(&theirs)?, other.summary_of_policy(&theirs)?);
+        Ok(OtherRun { name, seed: theirs.system.seed(), policy, summary })
     }
 
-    /// The summary that earlier stages left, if they did.
-    fn earlier_summary(&self) -> Result<Option<Summary>> {
-        match self.summary() {
-            Ok(summary) => Ok(Some(summary)),
-            Err(Error::StageMissing { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+    fn write_problem(&self, problem: &Problem) -> Result<()> {
+        let text = problem.to_toml();
+        files::write_atomically(&self.file(PROBLEM), |file| file.write_all(text.as_bytes()))
     }
 
     pub(super) fn write_summary(&self, summary: &Summary) -> Result<()> {
@@ -462,12 +388,21 @@ impl RunDirectory {
     }
 }
 
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+/// Gives the policies that help plans to a function, on lanes.
+fn with_helpers<T>(
+    policies: &[FuzzyPolicy],
+    nfq: Option<&NfqResult>,
+    act: impl FnOnce(&[&dyn Policy]) -> Result<T>,
+) -> Result<T> {
+    let kernels: Vec<FuzzyKernel> = policies.iter().map(FuzzyKernel::new).collect();
+    let nfq = nfq.map(|result| QPolicyKernel::new(&result.policy));
+    let mut helpers: Vec<&dyn Policy> = kernels.iter().map(|kernel| kernel as &dyn Policy).collect();
+    helpers.extend(nfq.iter().map(|kernel| kernel as &dyn Policy));
+    act(&helpers)
 }
 
 /// Writes `search.csv` beside its place.
-fn prepare_history(path: &Path, history: &[SearchRecord]) -> Result<files::Prepared> {
+fn prepare_history(path: &Path, history: &[SearchRecord]) -> Result<Prepared> {
     files::prepare(path, |file| {
         writeln!(file, "{SEARCH_HEADER}")?;
         history.iter().try_for_each(|record| writeln!(file, "{}", search_row(record)))

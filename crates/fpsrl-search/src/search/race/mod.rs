@@ -615,13 +615,13 @@ impl Optimiser for Race {
         let (tries, active) = (self.state.tries.len(), self.state.active.len());
         let words = match self.state.phase {
             Phase::Explore => {
-                format!(", exploring: tries {} to {tries} of at most {}", tries + 1 - active, self.plan.tries)
+                format!("exploring: tries {} to {tries} of at most {}", tries + 1 - active, self.plan.tries)
             }
-            Phase::Sprint => format!(", the first way down of {active} tries"),
-            Phase::Climb => format!(", the best {active} of {tries} tries go on"),
-            Phase::Finish => format!(", the last way of {active} on {} start states", self.start_states()),
-            Phase::Meet | Phase::MeetAgain | Phase::MeetLast | Phase::Settle => ", comparing".to_owned(),
-            Phase::Over => format!(", after {tries} tries"),
+            Phase::Sprint => format!("the first way down of {active} tries"),
+            Phase::Climb => format!("the best {active} of {tries} tries go on"),
+            Phase::Finish => format!("the last way of {active} on {} start states", self.start_states()),
+            Phase::Meet | Phase::MeetAgain | Phase::MeetLast | Phase::Settle => "comparing".to_owned(),
+            Phase::Over => format!("after {tries} tries"),
         };
         (self.state.phase as u32, words)
     }

@@ -1,19 +1,16 @@
-//! The first stage of a run on a log of the user's own: the log becomes `transitions.csv`.
+//! The state of a log of the user's own, and how it becomes transitions.
 
-use std::path::Path;
-use std::time::Instant;
-
-use super::directory::{self, DATA, RunDirectory, TRANSITIONS};
-use super::stages;
-use crate::data::Transitions;
-use crate::data::coverage::Coverage;
-use crate::data::log::{self, FileReport, ImportReport, Imported};
-use crate::data::symmetry::Symmetry;
-use crate::error::{Error, Result};
-use crate::files;
-use crate::problem::{History, Problem, Row};
-use crate::progress::Progress;
+use fpsrl_base::error::{Error, Result};
+use fpsrl_base::files;
+use fpsrl_base::progress::{Notice, Progress};
+use fpsrl_data::coverage::Coverage;
+use fpsrl_data::log::{self, ImportReport, Imported};
+use fpsrl_data::symmetry::Symmetry;
+use fpsrl_data::system::History;
+use fpsrl_data::{Row, Transitions};
 use fpsrl_world::history::choose;
+
+use crate::problem::Problem;
 
 /// The state of the data: `data.json`, and what `fpsrl check` shows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -30,7 +27,7 @@ impl DataReport {
     /// Reads a problem's log, and looks at it.
     ///
     /// The problem comes back with the history that was chosen, if that was asked for.
-    pub fn of(problem: &Problem, progress: &dyn Progress) -> Result<(Self, Problem, Transitions)> {
+    pub fn of(problem: &Problem, progress: &Progress) -> Result<(Self, Problem, Transitions)> {
         let (problem, Imported { transitions, report }) = Self::import(problem, progress)?;
         let (coverage, symmetry) = look(&problem, &transitions);
         if let Some(symmetry) = symmetry.as_ref().filter(|symmetry| symmetry.holds == Some(false)) {
@@ -45,35 +42,15 @@ impl DataReport {
         Ok((Self { import: report, coverage, symmetry }, problem, transitions))
     }
 
-    /// The state of the data of a run: its own log, and what was found when that was imported.
-    pub fn of_run(run: &RunDirectory) -> Result<(Self, Problem)> {
-        /// What is read of `data.json`; all else follows from the log.
-        #[derive(serde::Deserialize)]
-        struct Kept {
-            import: ImportReport,
-        }
-        let problem = run.problem()?;
-        if let Ok(summary) = run.summary() {
-            run.check_log(&summary)?;
-        }
-        let transitions = run.transitions(&problem)?;
-        let path = run.file(DATA);
-        let import = match path.exists() {
-            true => files::read_json::<Kept>(&path)?.import,
-            false => {
-                let begins = |row: &usize| *row == 0 || transitions.episode[*row] != transitions.episode[row - 1];
-                let (rows, episodes) = (transitions.len(), (0..transitions.len()).filter(begins).count());
-                let file = FileReport { path: run.file(TRANSITIONS), rows, notes: Vec::new() };
-                ImportReport { files: vec![file], rows, episodes, transitions: rows, kept: rows, ..Default::default() }
-            }
-        };
-        let (coverage, symmetry) = look(&problem, &transitions);
-        Ok((Self { import, coverage, symmetry }, problem))
+    /// The state of a log that has been imported before, with what was found then.
+    pub(crate) fn again(problem: &Problem, transitions: &Transitions, import: ImportReport) -> Self {
+        let (coverage, symmetry) = look(problem, transitions);
+        Self { import, coverage, symmetry }
     }
 
     /// Turns a problem's log into transitions. The problem comes back with the history that was chosen, if that was asked
     /// for.
-    pub fn import(problem: &Problem, progress: &dyn Progress) -> Result<(Problem, Imported)> {
+    pub fn import(problem: &Problem, progress: &Progress) -> Result<(Problem, Imported)> {
         let mut problem = problem.clone();
         let recording = log::record(&problem.system, &problem.data, problem.world.reward.as_ref(), progress)?;
         let asked = problem.data.history().unwrap_or(History::Steps(0));
@@ -96,61 +73,39 @@ fn look(problem: &Problem, transitions: &Transitions) -> (Coverage, Option<Symme
     (Coverage::of(&recorded, &log), symmetry)
 }
 
-/// Imports the log of a problem into a new run directory.
-pub(super) fn import(problem: &Problem, path: &Path, force: bool, progress: &dyn Progress) -> Result<RunDirectory> {
-    directory::check_free(path, force)?;
-    let began = Instant::now();
-    let (report, problem, transitions) = DataReport::of(problem, progress)?;
-    warn(&problem, &report, progress);
-    let problem = &complete(&problem, &transitions);
-    stages::write_log(problem, &transitions, path, force, ("import", began), |run| {
-        files::write_json(&run.file(DATA), &report)
-    })
-}
-
 /// Says what a user must hear of before hours of training, though it stops nothing.
-fn warn(problem: &Problem, report: &DataReport, progress: &dyn Progress) {
+pub(super) fn warn(problem: &Problem, report: &DataReport, progress: &Progress) {
     let import = &report.import;
     let set = problem.data.log.as_ref().map(|log| log.action_leads_to).unwrap_or_default();
     if let Some(alignment) = &import.alignment
         && let Some(fits) = alignment.fits.filter(|fits| *fits != set)
     {
-        progress.announce(&format!(
-            "warning: by the data, actions lead to {} row: write action_leads_to = \"{}\" below [data]",
-            if fits == Row::Next { "the next" } else { "their own" },
-            fits.word()
-        ));
+        progress.notice(Notice::Alignment { next: fits == Row::Next, word: fits.word() });
     }
     let mut steps = import.transitions.saturating_sub(import.missing);
     if let Some(history) = &import.history {
         if !history.tried.is_empty() {
-            progress.announce(&format!("a history of {} steps was chosen by held-out rows", history.steps));
+            progress.notice(Notice::HistoryChosen { steps: history.steps });
         }
         steps = steps.saturating_sub(history.lost);
     }
     if import.kept < steps {
-        progress.announce(&format!(
-            "{} of {steps} transitions are kept, in stretches spread over the log; `samples` below [data] changes that",
-            import.kept
-        ));
+        progress.notice(Notice::Thinned { kept: import.kept, of: steps });
     }
     if import.lost_terminals > 0 {
-        progress.announce(&format!(
-            "warning: {} terminal steps are lost, because their next state is not in the log",
-            import.lost_terminals
-        ));
+        progress.notice(Notice::LostTerminals(import.lost_terminals));
     }
     if report.symmetry.as_ref().is_some_and(|symmetry| symmetry.holds.is_none()) {
-        progress.announce(&"warning: `policy.mirrored` could not be tested: the log has too few mirror images");
+        progress.notice(Notice::MirrorUntested);
     }
     for (action, rows) in &import.outside_limits {
-        progress.announce(&format!("warning: {rows} rows have `{action}` outside of its limits"));
+        progress.notice(Notice::OutsideLimits { action: action.clone(), rows: *rows });
     }
 }
 
 /// The problem as the run directory holds it: its files are named so that they are found from there too, and ranges
 /// that the user left to the data are those of the data.
-fn complete(problem: &Problem, transitions: &Transitions) -> Problem {
+pub(super) fn complete(problem: &Problem, transitions: &Transitions) -> Problem {
     let mut problem = problem.clone();
     if let Some(log) = &mut problem.data.log {
         for file in &mut log.files {

@@ -1,4 +1,4 @@
-//! The worlds that are searched on: learned from the log with a verdict on them, or a process that is the world.
+//! Where worlds come from that are searched on: learned from the log with a verdict on them, or a process that is the world.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use fpsrl_world::quality::Verdict;
 use fpsrl_world::{LearnedWorlds, NetworkWorld, Remembering};
 
 use crate::SearchSettings;
-use crate::search::{self, Promise};
+use crate::promise::{self, Promise};
 
 /// The world of a run.
 #[derive(Clone)]
-pub enum Worlds {
+pub enum WorldSource {
     /// Learned from the log, and how far that can be trusted.
     Learned(Box<(LearnedWorlds, Option<Verdict>)>),
     /// A process that is the world.
     Process(Arc<ProcessWorld>),
 }
 
-impl Worlds {
+impl WorldSource {
     /// The members on lanes, learned ones under a user's caution.
     pub fn on_lanes(&self, system: &System, caution: f64) -> Result<Vec<Box<dyn World>>> {
         match self {
@@ -50,6 +50,11 @@ impl Worlds {
         }
     }
 
+    /// Whether it is a process, which is slower than what was learned.
+    pub fn is_process(&self) -> bool {
+        matches!(self, Self::Process(_))
+    }
+
     /// Whether all that was asked was answered; a process may have failed meanwhile.
     pub fn check(&self) -> Result<()> {
         match self {
@@ -69,7 +74,7 @@ impl Worlds {
     ) -> Result<Option<(usize, Promise)>> {
         match self {
             Self::Learned(worlds) => {
-                search::choose(system, settings, &worlds.0, doubt(&worlds.1), candidates, starts, numerics)
+                promise::choose(system, settings, &worlds.0, doubt(&worlds.1), candidates, starts, numerics)
             }
             Self::Process(_) => {
                 let promise = candidates.first().map(|policy| self.promise(system, policy, starts, numerics));

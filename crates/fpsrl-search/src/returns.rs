@@ -9,6 +9,11 @@ use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 use rayon::prelude::*;
 
+/// The mean of some numbers.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 /// The return from each start state on the true plant of whoever chooses the actions, in f64 throughout.
 pub fn true_returns(
     system: &System,

@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::world_returns;
 use crate::SearchSettings;
+use crate::returns::world_returns;
 use fpsrl_base::error::Result;
 use fpsrl_data::System;
 use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
@@ -206,6 +206,7 @@ mod tests {
     use fpsrl_engine::simd::Mode;
     use fpsrl_world::model::{FORMAT, VariableModel, WorldModel};
     use fpsrl_world::network::{Layer, Network};
+    use fpsrl_world::predictor::Predictor;
 
     /// A quantity that is `slope` times the input of this number, for arctangents that are nearly linear.
     fn variable(name: &str, inputs: usize, input: usize, slope: f64) -> VariableModel {
@@ -216,17 +217,15 @@ mod tests {
             angle: false,
             inputs: vec![Scale { centre: 0.0, spread: 1.0 }; inputs],
             output: Scale { centre: 0.0, spread: 1.0 },
-            layers: 1,
             validation_error: 0.0,
             generalisation_error: 0.0,
             depths: vec![],
-            instead: None,
-            network: Network {
+            predictor: Predictor::Network(Network {
                 layers: vec![
                     Layer { inputs, outputs: 1, weights, biases: vec![0.0] },
                     Layer { inputs: 1, outputs: 1, weights: vec![1e3 * slope], biases: vec![0.0] },
                 ],
-            },
+            }),
         }
     }
 

@@ -1,4 +1,4 @@
-//! From a run directory or a `policy.json` to files on the disk, and back to what they are worth.
+//! The last stage: from a policy to a controller, to files on the disk, and back to what they are worth.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,9 @@ use fpsrl_data::System;
 use fpsrl_data::system::Remembered;
 use fpsrl_engine::policy::FuzzyPolicy;
 use fpsrl_exchange::export::certificate::{self, Certificate, Execution, Interface};
-use fpsrl_exchange::export::{
-    Controller, Guard, OutOfRange, Precision, Provenance, Response, Target, Vectors, covered_ranges,
-};
-pub use fpsrl_exchange::import::read_policy;
+use fpsrl_exchange::export::{Controller, Guard, OutOfRange, Precision, Provenance, Response, Target, Vectors};
+use fpsrl_exchange::import::read_policy;
 use fpsrl_exchange::verify::{Verification, execute, execute_quickly};
-
-use crate::run::RunDirectory;
 
 /// What can be exported: a policy, and what is known of where it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,33 +61,25 @@ pub struct Delivery {
 }
 
 impl Source {
-    /// Of a run directory, or of the file of a policy.
-    pub fn open(path: &Path) -> Result<Self> {
-        if path.is_dir() {
-            let run = RunDirectory::open(path)?;
-            let problem = run.problem()?;
-            let policy = run.policy(&problem)?;
-            let summary = run.file("summary.json");
-            if summary.exists() {
-                run.check_log(&run.summary_of_policy()?)?;
-            }
-            let provenance = Provenance::read(&run.file("policy.json"), summary.exists().then_some(summary.as_path()))?;
-            let ranges = Some(covered_ranges(&policy.states, &run.transitions(&problem)?));
-            let rate_limits = problem.system.actions().iter().map(|action| action.rate).collect();
-            let notes = notes(&problem.system);
-            return Ok(Self { name: problem.system.name().to_owned(), policy, ranges, rate_limits, notes, provenance });
+    /// Of a system's policy, with the ranges that the log covered.
+    pub(crate) fn of(system: &System, policy: FuzzyPolicy, ranges: Vec<[f64; 2]>, provenance: Provenance) -> Self {
+        Self {
+            name: system.name().to_owned(),
+            policy,
+            ranges: Some(ranges),
+            rate_limits: system.actions().iter().map(|action| action.rate).collect(),
+            notes: notes(system),
+            provenance,
         }
+    }
+
+    /// Of the file of a policy alone, of which no data is known.
+    pub fn read(path: &Path) -> Result<Self> {
         let policy = read_policy(path)?;
         let rate_limits = policy.actions.iter().map(|action| action.rate).collect();
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Self {
-            name,
-            policy,
-            ranges: None,
-            rate_limits,
-            notes: Vec::new(),
-            provenance: Provenance::read(path, None)?,
-        })
+        let provenance = Provenance::of_file(path, None)?;
+        Ok(Self { name, policy, ranges: None, rate_limits, notes: Vec::new(), provenance })
     }
 
     /// The controller to export.
@@ -117,6 +105,11 @@ impl Source {
         let precision = if settings.single { Precision::Single } else { Precision::Double };
         let name = settings.name.as_ref().unwrap_or(&self.name);
         Controller::new(name, self.policy.clone(), precision, guard, fallback, rate_limits)
+    }
+
+    /// Writes the controller for a target, with its test vectors and its certificate; what is there already is replaced.
+    pub fn export(&self, settings: &Settings, target: Target, path: &Path) -> Result<Delivery> {
+        deliver(&self.controller(settings)?, &self.provenance, true, target, path, true)
     }
 }
 

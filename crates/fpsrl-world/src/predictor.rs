@@ -1,4 +1,7 @@
-//! What can stand for a learned quantity: a network, or instead of it a Gaussian process or a forest; as stored, and on lanes.
+//! What predicts a quantity: a network, a Gaussian process, a forest, or a sum that carries the past along; as stored, and on
+//! lanes.
+
+use std::borrow::Cow;
 
 use fearless_simd::Simd;
 use serde::{Deserialize, Serialize};
@@ -8,48 +11,87 @@ use super::forest::lanes::ForestKernel;
 use super::gaussian_process::GaussianProcess;
 use super::gaussian_process::lanes::ProcessKernel;
 use super::kernel::{Group, NetworkKernel};
-use super::model::VariableModel;
+use super::network::{Layer, Network};
+use fpsrl_data::scaling::Scale;
 use fpsrl_engine::simd::Arithmetic;
 
-/// What predicts instead of a network, between scaled numbers.
+/// What predicts a quantity, between scaled numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Approximator {
+pub enum Predictor {
+    /// A network.
+    Network(Network),
     /// A Gaussian process.
     GaussianProcess(Box<GaussianProcess>),
     /// A forest, or a single tree.
     Forest(Forest),
+    /// Not learned: the past is carried along. The change is the sum of the inputs with these weights.
+    Carried(Vec<f64>),
 }
 
-impl Approximator {
+impl Predictor {
     /// The output for scaled inputs.
     pub fn evaluate(&self, inputs: &[f64]) -> f64 {
         match self {
+            Self::Network(network) => network.evaluate(inputs),
             Self::GaussianProcess(process) => process.evaluate(inputs),
             Self::Forest(forest) => forest.evaluate(inputs),
+            Self::Carried(weights) => weights.iter().zip(inputs).map(|(weight, value)| weight * value).sum(),
         }
     }
 
-    /// How sure the output is: its variance in scaled units, noise included for a process, over the trees for a forest.
-    pub fn variance(&self, inputs: &[f64]) -> f64 {
+    /// How sure the output is, where that is known: its variance in scaled units, noise included for a process, over the
+    /// trees for a forest.
+    pub fn variance(&self, inputs: &[f64]) -> Option<f64> {
         match self {
-            Self::GaussianProcess(process) => process.variance(inputs),
-            Self::Forest(forest) => forest.variance(inputs),
+            Self::GaussianProcess(process) => Some(process.variance(inputs)),
+            Self::Forest(forest) => Some(forest.variance(inputs)),
+            Self::Network(_) | Self::Carried(_) => None,
+        }
+    }
+
+    /// As a network, if it is one or the sum that carries the past along.
+    pub fn as_network(&self) -> Option<Cow<'_, Network>> {
+        match self {
+            Self::Network(network) => Some(Cow::Borrowed(network)),
+            Self::Carried(weights) => Some(Cow::Owned(sum(weights))),
+            Self::GaussianProcess(_) | Self::Forest(_) => None,
+        }
+    }
+
+    /// Hidden layers of a network; none of anything else.
+    pub fn layers(&self) -> Option<usize> {
+        match self {
+            Self::Network(network) => Some(network.depth()),
+            _ => None,
         }
     }
 
     /// What is wrong with one that should read so many inputs, if anything is.
     pub fn fault(&self, inputs: usize) -> Option<String> {
         match self {
+            Self::Network(network) => network.fault(inputs),
             Self::GaussianProcess(process) => process.fault(inputs),
             Self::Forest(forest) => forest.fault(inputs),
+            Self::Carried(weights) if weights.len() != inputs => {
+                Some(format!("it has {} weights for {inputs} inputs", weights.len()))
+            }
+            Self::Carried(weights) => {
+                (!weights.iter().all(|weight| weight.is_finite())).then(|| "a weight is not finite".into())
+            }
         }
     }
 }
 
-/// A learned quantity laid out for lanes, with its scaling of inputs and output.
+/// A weighted sum: a network without a hidden layer, whose one linear neuron is exact.
+fn sum(weights: &[f64]) -> Network {
+    let (inputs, weights) = (weights.len(), weights.to_vec());
+    Network { layers: vec![Layer { inputs, outputs: 1, weights, biases: vec![0.0] }] }
+}
+
+/// A quantity laid out for lanes, with its scaling of inputs and output.
 #[derive(Clone, Debug)]
-pub(super) enum ApproximatorKernel {
+pub(super) enum PredictorKernel {
     /// A network.
     Network(NetworkKernel),
     /// A Gaussian process.
@@ -58,16 +100,14 @@ pub(super) enum ApproximatorKernel {
     Forest(ForestKernel),
 }
 
-impl ApproximatorKernel {
+impl PredictorKernel {
     /// Lays out what predicts a quantity. Its inputs will be given relative to `origin`.
-    pub(super) fn new(part: &VariableModel, origin: &[f64]) -> Self {
-        let VariableModel { network, inputs, output, instead, .. } = part;
-        match instead {
-            None => Self::Network(NetworkKernel::new(network, inputs, output, origin)),
-            Some(Approximator::GaussianProcess(process)) => {
-                Self::Process(ProcessKernel::new(process, inputs, output, origin))
-            }
-            Some(Approximator::Forest(forest)) => Self::Forest(ForestKernel::new(forest, inputs, output, origin)),
+    pub(super) fn new(predictor: &Predictor, inputs: &[Scale], output: &Scale, origin: &[f64]) -> Self {
+        match predictor {
+            Predictor::Network(network) => Self::Network(NetworkKernel::new(network, inputs, output, origin)),
+            Predictor::GaussianProcess(process) => Self::Process(ProcessKernel::new(process, inputs, output, origin)),
+            Predictor::Forest(forest) => Self::Forest(ForestKernel::new(forest, inputs, output, origin)),
+            Predictor::Carried(weights) => Self::Network(NetworkKernel::new(&sum(weights), inputs, output, origin)),
         }
     }
 
@@ -81,7 +121,7 @@ impl ApproximatorKernel {
     }
 
     /// The output for a group of lanes, whose inputs are relative to the origin. `CAPACITY` must be at least
-    /// [`ApproximatorKernel::width`].
+    /// [`PredictorKernel::width`].
     #[inline(always)]
     pub(super) fn evaluate<S: Simd, A: Arithmetic, const CAPACITY: usize, const VECTORS: usize>(
         &self,
@@ -111,7 +151,7 @@ mod tests {
     #[inline(always)]
     fn run<S: Simd, A: Arithmetic, const VECTORS: usize>(
         simd: S,
-        kernel: &ApproximatorKernel,
+        kernel: &PredictorKernel,
         rows: &[Vec<f32>],
     ) -> Vec<f32> {
         let mut buffers = [[[S::f32s::splat(simd, 0.0); VECTORS]; 16]; 2];
@@ -134,7 +174,7 @@ mod tests {
     }
 
     /// What lanes compute, which must not depend on the group, nor on the level in reproducible mode.
-    fn on_every_level(kernel: &ApproximatorKernel, rows: &[Vec<f32>]) -> Vec<(Numerics, Vec<f32>)> {
+    fn on_every_level(kernel: &PredictorKernel, rows: &[Vec<f32>]) -> Vec<(Numerics, Vec<f32>)> {
         let mut all = Vec::new();
         for mode in [Mode::Fast, Mode::Reproducible] {
             let mut of_mode: Vec<(Numerics, Vec<f32>)> = Vec::new();
@@ -214,7 +254,7 @@ mod tests {
             let process = GaussianProcess::fit(&case.columns, &case.targets, &case.rows, &options, seed);
             prop_assert_eq!(process.fault(inputs), None);
             let kernel = ProcessKernel::new(&process, &case.scales, &case.output, &case.origin);
-            for (numerics, outputs) in on_every_level(&ApproximatorKernel::Process(kernel), &case.asked) {
+            for (numerics, outputs) in on_every_level(&PredictorKernel::Process(kernel), &case.asked) {
                 for (row, got) in case.asked.iter().zip(outputs) {
                     let expected = case.output.undo(process.evaluate(&case.scaled(row)));
                     let error = (f64::from(got) - expected).abs();
@@ -238,7 +278,7 @@ mod tests {
             let options = forest::Options { trees: 5, leaf, ..Default::default() };
             let forest = Forest::fit(&case.columns, &case.targets, &case.rows, &options, seed);
             let kernel = ForestKernel::new(&forest, &case.scales, &case.output, &case.origin);
-            for (numerics, outputs) in on_every_level(&ApproximatorKernel::Forest(kernel), &case.asked) {
+            for (numerics, outputs) in on_every_level(&PredictorKernel::Forest(kernel), &case.asked) {
                 for (row, got) in case.asked.iter().zip(outputs) {
                     // An input within rounding of where a node divides may go either way.
                     let scaled = case.scaled(row);
@@ -263,8 +303,8 @@ mod tests {
         let process = GaussianProcess::fit(&case.columns, &case.targets, &case.rows, &Default::default(), 1);
         let forest = Forest::fit(&case.columns, &case.targets, &case.rows, &Default::default(), 1);
         let kernels = [
-            ApproximatorKernel::Process(ProcessKernel::new(&process, &case.scales, &case.output, &case.origin)),
-            ApproximatorKernel::Forest(ForestKernel::new(&forest, &case.scales, &case.output, &case.origin)),
+            PredictorKernel::Process(ProcessKernel::new(&process, &case.scales, &case.output, &case.origin)),
+            PredictorKernel::Forest(ForestKernel::new(&forest, &case.scales, &case.output, &case.origin)),
         ];
         for (kernel, broken) in kernels.iter().flat_map(|kernel| (0..3).map(move |broken| (kernel, broken))) {
             let mut row = vec![0.5f32; 3];

@@ -1,0 +1,291 @@
+//! Artefacts of a run from their files, refused where their origins have changed.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::directory::RunDirectory;
+use super::graph::{
+    DATA, FRONT, FRONT_TABLE, NFQ, POLICY, PROBLEM, SEARCH, SIMPLE, STARTS, SUMMARY, TRANSITIONS, WORLD,
+};
+use super::origins;
+use crate::data::log::{FileReport, ImportReport};
+use crate::error::{Error, Result};
+use crate::figures::{Front, NfqResult, Summary};
+use crate::files;
+use crate::policy::FuzzyPolicy;
+use crate::problem::Problem;
+use crate::search::{SearchOptions, SearchRecord};
+use crate::stage::{DataReport, Judged, Log, Source, Worlds};
+use crate::world::LearnedWorlds;
+use crate::world::model::WorldModel;
+use crate::world::quality::Verdict;
+use crate::world::support::Support;
+use fpsrl_base::remedy::Remedy;
+use fpsrl_exchange::export::{Provenance, covered_ranges};
+use fpsrl_search::WorldSource;
+
+/// What `world.json` holds: the worlds, and what they were made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorldFile {
+    /// The digest of the log.
+    pub data_sha256: String,
+    /// The digest of the settings and the variables.
+    pub problem_sha256: String,
+    /// The digest of the start states; null if they come from ranges.
+    pub starts_sha256: Option<String>,
+    /// The learned world: the first member of the ensemble.
+    pub world: WorldModel,
+    /// The other members.
+    #[serde(default)]
+    pub members: Vec<WorldModel>,
+    /// Worlds learned from episodes that no member has seen.
+    #[serde(default)]
+    pub judges: Vec<WorldModel>,
+    /// The ranges of the log.
+    #[serde(default)]
+    pub support: Option<Support>,
+    /// How far the worlds can be trusted.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+}
+
+/// What `world.json` holds of a process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProcessFile {
+    /// The digest of the log.
+    pub(super) data_sha256: String,
+    /// The digest of the settings and the variables.
+    pub(super) problem_sha256: String,
+    /// The digest of the start states; null if they come from ranges.
+    pub(super) starts_sha256: Option<String>,
+    /// The program and its arguments.
+    pub(super) process: Vec<String>,
+}
+
+impl RunDirectory {
+    /// The digest of the start states, if they are in a file.
+    pub(super) fn starts_sha256(&self) -> Result<Option<String>> {
+        let path = self.file(STARTS);
+        if path.exists() { files::sha256(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// The log, with the start states of the problem.
+    pub fn log(&self, problem: &Problem) -> Result<Log> {
+        Ok(Log::stored(problem.clone(), self.transitions(problem)?, self.data_sha256()?))
+    }
+
+    /// The worlds of a run, if they were made for this problem and from this log.
+    pub fn worlds(&self, problem: &Problem) -> Result<Worlds> {
+        let path = self.expect(WORLD)?;
+        let log = self.log(problem)?;
+        let source = match &problem.world.process {
+            Some(command) => {
+                let file: ProcessFile = self.read_world(&path)?;
+                self.check_world(problem, &log, [&file.data_sha256, &file.problem_sha256], &file.starts_sha256)?;
+                if &file.process != command {
+                    return Err(self.changed(WORLD, PROBLEM, "it names another process".into()));
+                }
+                WorldSource::Process(Arc::new(crate::stage::start_process(&problem.system, &problem.world)?))
+            }
+            None => {
+                let file: WorldFile = self.read_world(&path)?;
+                let digests = [file.data_sha256.clone(), file.problem_sha256.clone()];
+                let starts = file.starts_sha256.clone();
+                let WorldFile { world, members, judges, support, verdict, .. } = file;
+                let learned = LearnedWorlds { world, members, judges, support };
+                learned.validate().map_err(|problem| self.broken(WORLD, problem))?;
+                self.check_variables(problem, &learned.world)?;
+                self.check_world(problem, &log, [&digests[0], &digests[1]], &starts)?;
+                WorldSource::Learned(Box::new((learned, verdict)))
+            }
+        };
+        Ok(Worlds::stored(log, source))
+    }
+
+    /// Reads `world.json`; one of an older form is refused with the verb that writes it again.
+    fn read_world<T: serde::de::DeserializeOwned>(&self, path: &std::path::Path) -> Result<T> {
+        files::read_json(path).map_err(|error| match error {
+            Error::Malformed { line, problem, .. } => {
+                Error::Malformed { path: path.to_owned(), line, column: None, problem, remedy: self.again("fit") }
+            }
+            other => other,
+        })
+    }
+
+    fn check_variables(&self, problem: &Problem, world: &WorldModel) -> Result<()> {
+        let states: Vec<&str> = problem.system.states().iter().map(|state| state.name.as_str()).collect();
+        let actions: Vec<&str> = problem.system.actions().iter().map(|action| action.name.as_str()).collect();
+        let differ = |theirs: &[String], ours: &[&str], what: &str| {
+            let (theirs, ours) = (theirs.join(", "), ours.join(", "));
+            (theirs != ours).then(|| format!("its {what} are {theirs} instead of {ours}"))
+        };
+        let difference = differ(&world.states, &states, "state variables");
+        match difference.or_else(|| differ(&world.actions, &actions, "actions")) {
+            Some(difference) => Err(self.changed(WORLD, PROBLEM, difference)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses worlds whose log, settings or start states have changed.
+    fn check_world(
+        &self,
+        problem: &Problem,
+        log: &Log,
+        [data, settings]: [&String; 2],
+        starts: &Option<String>,
+    ) -> Result<()> {
+        if *data != log.sha256()? {
+            return Err(self.changed(WORLD, TRANSITIONS, "it was learned from another log".into()));
+        }
+        if *settings != origins::world_digest(problem)? {
+            let told = "it was made with other settings below [world], or for other variables";
+            return Err(self.changed(WORLD, PROBLEM, told.into()));
+        }
+        if *starts != self.starts_sha256()? {
+            return Err(self.changed(WORLD, STARTS, "it belongs to other start states".into()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn broken(&self, name: &str, problem: String) -> Error {
+        let remedy = self.again(super::graph::verb(name));
+        Error::Malformed { path: self.file(name), line: None, column: None, problem, remedy }
+    }
+
+    /// The policy without the conditions that do not matter; the policy itself if a report has found that all of them do.
+    pub fn simple_policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
+        let path = self.file(SIMPLE);
+        if !path.exists() && !self.file(SUMMARY).exists() {
+            self.expect(SIMPLE)?;
+        }
+        let summary = self.summary_of_policy(problem)?;
+        match (path.exists(), &summary.simple) {
+            (false, Some(simple)) if simple.removed == 0 => self.policy(problem),
+            (true, Some(_)) => self.policy_in(path, problem),
+            _ => Err(Error::StageMissing { path, stage: super::graph::verb(SIMPLE) }),
+        }
+    }
+
+    /// The policy and all that is known of it, if everything belongs together.
+    pub fn judged(&self, problem: &Problem) -> Result<Judged> {
+        let policy = self.policy(problem)?;
+        let summary = self.summary_of_policy(problem)?;
+        let worlds = self.worlds(problem)?;
+        let numerics = SearchOptions::of(&problem.search, true).numerics;
+        let judged = Judged::of(&worlds, problem.clone(), policy, summary, numerics);
+        Ok(judged.searched(self.search_history()?, self.front()?))
+    }
+
+    /// What can be exported: the policy, and what is known of it if anything is. The rules alone need no world model.
+    pub fn source(&self) -> Result<Source> {
+        let problem = self.problem()?;
+        let policy = self.policy(&problem)?;
+        let summary = match self.file(SUMMARY).exists() {
+            true => Some(self.summary_of_policy(&problem)?),
+            false => None,
+        };
+        let raw = summary.map(|summary| files::to_json(&summary)).transpose()?;
+        let raw = raw.and_then(|text| serde_json::from_str(&text).ok());
+        let provenance = Provenance::of_file(&self.file(POLICY), raw.as_ref())?;
+        let ranges = covered_ranges(&policy.states, &self.transitions(&problem)?);
+        Ok(Source::of(&problem.system, policy, ranges, provenance))
+    }
+
+    /// The summary that earlier stages left, if they did.
+    pub(super) fn earlier_summary(&self) -> Result<Option<Summary>> {
+        if self.file(SUMMARY).exists() { self.summary().map(Some) } else { Ok(None) }
+    }
+
+    /// The search's record; empty if it is gone.
+    fn search_history(&self) -> Result<Vec<SearchRecord>> {
+        let path = self.file(SEARCH);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let broken = |error: csv::Error| Error::Malformed {
+            path: path.clone(),
+            line: error.position().map(csv::Position::line),
+            column: None,
+            problem: "it is not a record of a search".into(),
+            remedy: self.again("search"),
+        };
+        csv::Reader::from_path(&path).map_err(broken)?.deserialize().collect::<Result<_, _>>().map_err(broken)
+    }
+
+    /// The front of a run and its policies, if it has one and it is of its worlds.
+    pub fn front(&self) -> Result<Option<(Front, Vec<FuzzyPolicy>)>> {
+        let directory = self.file(FRONT);
+        let table = directory.join(FRONT_TABLE);
+        if !table.try_exists().map_err(|source| Error::read(&table, source))? {
+            return Ok(None);
+        }
+        let front: Front = files::read_json(&table)?;
+        let again = || {
+            let search = Remedy::words("run ").stage("search", Some(self.path()));
+            search.then(" with ").option("front", None).then(" again")
+        };
+        if front.world_sha256 != files::sha256(&self.expect(WORLD)?)? {
+            let problem = "it was searched on another world model".into();
+            return Err(Error::Mismatch { path: table, other: self.file(WORLD), problem, remedy: again() });
+        }
+        let mut policies = Vec::new();
+        for point in &front.points {
+            let path = directory.join(&point.file);
+            if files::sha256(&path)? != point.sha256 {
+                let problem = "it was changed since the table was made".into();
+                return Err(Error::Mismatch { path, other: table, problem, remedy: again() });
+            }
+            let policy: FuzzyPolicy = files::read_json(&path)?;
+            if let Some(problem) = policy.fault() {
+                return Err(Error::Malformed { path, line: None, column: None, problem, remedy: again() });
+            }
+            policies.push(policy);
+        }
+        Ok(Some((front, policies)))
+    }
+
+    /// The result of NFQ, if it belongs to this problem and its world.
+    pub fn nfq_result(&self) -> Result<NfqResult> {
+        self.nfq_result_of(&self.problem()?)
+    }
+
+    /// The same for a problem that has been read.
+    pub(super) fn nfq_result_of(&self, problem: &Problem) -> Result<NfqResult> {
+        let result: NfqResult = files::read_json(&self.expect(NFQ)?)?;
+        if let Some(fault) = result.policy.fault(problem.system.states().len(), problem.system.actions().len()) {
+            return Err(self.broken(NFQ, fault));
+        }
+        if result.world_sha256 != files::sha256(&self.file(WORLD))? {
+            return Err(self.changed(NFQ, WORLD, "it was chosen on another world model".into()));
+        }
+        Ok(result)
+    }
+
+    /// The state of the data: the run's own log, and what was found when that was imported.
+    pub fn data_report(&self) -> Result<(DataReport, Problem)> {
+        /// What is read of `data.json`; all else follows from the log.
+        #[derive(Deserialize)]
+        struct Kept {
+            import: ImportReport,
+        }
+        let problem = self.problem()?;
+        if let Some(summary) = self.earlier_summary()? {
+            self.check_log(&summary)?;
+        }
+        let transitions = self.transitions(&problem)?;
+        let path = self.file(DATA);
+        let import = match path.exists() {
+            true => files::read_json::<Kept>(&path)?.import,
+            false => {
+                let begins = |row: &usize| *row == 0 || transitions.episode[*row] != transitions.episode[row - 1];
+                let (rows, episodes) = (transitions.len(), (0..transitions.len()).filter(begins).count());
+                let file = FileReport { path: self.file(TRANSITIONS), rows, notes: Vec::new() };
+                ImportReport { files: vec![file], rows, episodes, transitions: rows, kept: rows, ..Default::default() }
+            }
+        };
+        Ok((DataReport::again(&problem, &transitions, import), problem))
+    }
+}

@@ -1,0 +1,258 @@
+//! The fourth artefact: a policy, and everything that is known of what it is worth.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use fpsrl_base::error::Result;
+use fpsrl_base::files;
+use fpsrl_base::progress::{Progress, Stage, Status};
+use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
+use fpsrl_engine::simd::Numerics;
+use fpsrl_engine::world::World;
+use fpsrl_exchange::export::{Provenance, covered_ranges};
+use fpsrl_explain::explain::TOLERANCE;
+use fpsrl_explain::report::{Material, OtherRun, Report, report};
+use fpsrl_search::EvaluationSettings;
+use fpsrl_search::baseline::behaviour::{clone_of_the_log, logged_return};
+use fpsrl_search::baseline::ceiling::{self, Ceiling, Plans};
+use fpsrl_search::figures::{Behaviour, Front, Summary};
+use fpsrl_search::returns::{mean, true_returns, world_returns};
+use fpsrl_search::search::{SearchOptions, SearchRecord};
+
+use super::{Found, Source, Worlds};
+use crate::problem::Problem;
+
+/// A policy, what it promises, what the judge says, and how it does where it had not been searched.
+#[derive(Clone)]
+pub struct Judged {
+    worlds: Worlds,
+    problem: Arc<Problem>,
+    policy: Arc<FuzzyPolicy>,
+    summary: Summary,
+    history: Arc<Vec<SearchRecord>>,
+    front: Option<Arc<(Front, Vec<FuzzyPolicy>)>>,
+    numerics: Numerics,
+}
+
+/// What a report is made of, besides what is judged.
+#[derive(Clone, Debug)]
+pub struct ReportOptions {
+    /// What the simple policy may lose, as a share of the way from doing nothing to the whole policy.
+    pub tolerance: f64,
+    /// Directories of other runs of the same problem, whose rules are laid over those of this one.
+    pub overlay: Vec<std::path::PathBuf>,
+}
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        Self { tolerance: TOLERANCE, overlay: Vec::new() }
+    }
+}
+
+impl Found {
+    /// Chooses the first candidate that keeps its promise, and scores it on the worlds and, where there is one, on the true
+    /// plant.
+    pub fn judge(&self, evaluation: &EvaluationSettings, progress: &Progress) -> Result<Judged> {
+        evaluation.check()?;
+        let choice = self.choose(evaluation)?;
+        let problem = Problem { evaluation: evaluation.clone(), ..self.problem().clone() };
+        let judged = Judged {
+            worlds: self.worlds().clone(),
+            problem: Arc::new(problem),
+            summary: self.summary(&choice)?,
+            policy: Arc::new(choice.policy),
+            history: Arc::new(self.history().to_vec()),
+            front: None,
+            numerics: self.options().numerics,
+        };
+        judged.evaluated(progress)
+    }
+}
+
+impl Worlds {
+    /// Scores a policy from elsewhere, such as an expert's.
+    pub fn judge(&self, policy: &FuzzyPolicy, evaluation: &EvaluationSettings, progress: &Progress) -> Result<Judged> {
+        evaluation.check()?;
+        let problem = Problem { evaluation: evaluation.clone(), ..self.problem().clone() };
+        let numerics = SearchOptions::of(&problem.search, true).numerics;
+        let summary = self.summary(&problem)?;
+        Judged::of(self, problem, policy.clone(), summary, numerics).evaluated(progress)
+    }
+}
+
+impl Judged {
+    /// A policy with the figures that are known of it so far.
+    pub(crate) fn of(
+        worlds: &Worlds,
+        problem: Problem,
+        policy: FuzzyPolicy,
+        summary: Summary,
+        numerics: Numerics,
+    ) -> Self {
+        Self {
+            worlds: worlds.clone(),
+            problem: Arc::new(problem),
+            policy: Arc::new(policy),
+            summary,
+            history: Arc::default(),
+            front: None,
+            numerics,
+        }
+    }
+
+    /// The same, with how its search went.
+    pub(crate) fn searched(mut self, history: Vec<SearchRecord>, front: Option<(Front, Vec<FuzzyPolicy>)>) -> Self {
+        self.history = Arc::new(history);
+        self.front = front.map(Arc::new);
+        self
+    }
+
+    /// Scores the policy. A promise that is known stays; without one it is made.
+    pub(crate) fn evaluated(mut self, progress: &Progress) -> Result<Self> {
+        let began = Instant::now();
+        let (system, source) = (self.worlds.system(), self.worlds.source());
+        let starts = self.problem.evaluation_starts();
+        progress.begin(Stage::Evaluate, 2);
+        let kernel = FuzzyKernel::new(&self.policy);
+        let members = source.on_lanes(system, 0.0)?;
+        let model_return = self.mean_over(&members, &kernel);
+        progress.update(Stage::Evaluate, 1, Status::At("on the world model"));
+        let act = |state: &[f64]| self.policy.act(state);
+        let true_return = system.plant().map(|plant| mean(&true_returns(system, plant, act, &starts)));
+        progress.update(Stage::Evaluate, 2, Status::At("on the plant"));
+        progress.end(Stage::Evaluate);
+
+        let promise = match self.summary.promise.take() {
+            Some(promise) => promise,
+            None => source.promise(system, &self.policy, &self.problem.judging_starts(), self.numerics)?,
+        };
+        let behaviour = self.behaviour(&members)?;
+        source.check()?;
+        let success = system.success();
+        let summary = &mut self.summary;
+        let [low, high] = promise.interval;
+        summary.promise_kept = true_return.map(|truth| (low..=high).contains(&truth));
+        summary.promise = Some(promise);
+        summary.rules = self.policy.rule_count();
+        summary.model_return = Some(model_return);
+        summary.true_return = true_return;
+        summary.gap = true_return.map(|truth| truth - model_return);
+        summary.behaviour = behaviour;
+        summary.success_threshold = success;
+        summary.success = success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
+        summary.threads = rayon::current_num_threads();
+        summary.seconds.set("evaluate", began.elapsed().as_secs_f64());
+        Ok(self)
+    }
+
+    /// A policy's mean return over members, from the start states of the evaluation.
+    fn mean_over(&self, members: &[Box<dyn World>], policy: &dyn Policy) -> f64 {
+        let starts = self.problem.evaluation_starts();
+        let system = self.worlds.system();
+        let returns =
+            members.iter().map(|world| mean(&world_returns(system, world.as_ref(), policy, &starts, self.numerics)));
+        mean(&returns.collect::<Vec<f64>>())
+    }
+
+    /// What the plant does today, beside what the policy promises; none for a log that was generated, whose actions are
+    /// random.
+    fn behaviour(&self, members: &[Box<dyn World>]) -> Result<Option<Behaviour>> {
+        let Problem { system, data, policy, search, .. } = &*self.problem;
+        if data.log.is_none() {
+            return Ok(None);
+        }
+        let transitions = self.worlds.log().transitions();
+        let logged = logged_return(system, transitions);
+        let (clone, clone_error) = clone_of_the_log(system, policy, search, transitions, self.numerics);
+        Ok(Some(Behaviour {
+            logged_return: logged.value,
+            windows: logged.windows,
+            cloned_return: self.mean_over(members, &FuzzyKernel::new(&clone)),
+            clone_error,
+        }))
+    }
+
+    /// The rules.
+    pub fn policy(&self) -> &FuzzyPolicy {
+        &self.policy
+    }
+
+    /// Every figure that is known.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// The worlds that it was judged on.
+    pub fn worlds(&self) -> &Worlds {
+        &self.worlds
+    }
+
+    /// The problem, with the settings of every stage that led here.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The same with how much any policy could reach on the world model; `helpers` are policies that the plans know besides
+    /// the rules.
+    pub fn with_ceiling(mut self, helpers: &[&dyn Policy], progress: &Progress) -> Result<Self> {
+        let began = Instant::now();
+        let source = self.worlds.source();
+        let rules = FuzzyKernel::new(&self.policy);
+        let budget = Ceiling::budget(self.worlds.system(), source.is_process(), self.summary.model_steps);
+        let plans = Plans {
+            starts: self.problem.evaluation_starts(),
+            rules: Some(&rules),
+            helpers: helpers.to_vec(),
+            budget,
+            numerics: self.numerics,
+        };
+        self.summary.ceiling = Some(ceiling::ceiling(self.worlds.system(), source, plans, progress)?);
+        self.summary.seconds.set("ceiling", began.elapsed().as_secs_f64());
+        Ok(self)
+    }
+
+    /// The page about it, and the policy without the conditions that do not matter.
+    pub fn report(&self, tolerance: f64, progress: &Progress) -> Result<Report> {
+        self.report_beside(tolerance, None, Vec::new(), progress)
+    }
+
+    /// The same, with the returns of NFQ on model and plant if it has been run, and the rules of other runs.
+    pub(crate) fn report_beside(
+        &self,
+        tolerance: f64,
+        nfq: Option<(f64, Option<f64>)>,
+        others: Vec<OtherRun>,
+        progress: &Progress,
+    ) -> Result<Report> {
+        let raw = files::to_json(&self.summary)?;
+        let material = Material {
+            policy: self.policy().clone(),
+            worlds: self.worlds.source().clone(),
+            transitions: self.worlds.log().transitions().clone(),
+            problem_text: self.problem.to_toml(),
+            search_starts: self.problem.search_starts(),
+            starts: self.problem.evaluation_starts(),
+            numerics: self.numerics,
+            summary: self.summary.clone(),
+            raw: serde_json::from_str(&raw).unwrap_or_default(),
+            history: self.history.to_vec(),
+            nfq,
+            front: self.front.as_deref().cloned(),
+            others,
+            system: self.problem.system.clone(),
+            world: self.problem.world.clone(),
+        };
+        report(material, tolerance, progress)
+    }
+
+    /// What can be exported of it: the rules, the ranges of the log as a guard, and where they come from.
+    pub fn source(&self) -> Result<Source> {
+        let system = &self.problem.system;
+        let text = files::to_json(self.policy())?;
+        let summary = files::to_json(&self.summary)?;
+        let provenance =
+            Provenance::new(files::sha256_of(text.as_bytes()), serde_json::from_str(&summary).ok().as_ref());
+        let ranges = covered_ranges(&self.policy.states, self.worlds.log().transitions());
+        Ok(Source::of(system, self.policy().clone(), ranges, provenance))
+    }
+}
