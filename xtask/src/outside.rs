@@ -64,9 +64,9 @@ pub fn command(root: &Path) -> Result<PathBuf, String> {
     Ok(built(root)?.join("fpsrl"))
 }
 
-/// An example of the library, built at most once.
-pub fn example(root: &Path, name: &str) -> Result<PathBuf, String> {
-    Ok(built(root)?.join("examples").join(name))
+/// A program of the crate `bench` that makes what other programs compare with, built at most once.
+pub fn fixture(root: &Path, name: &str) -> Result<PathBuf, String> {
+    Ok(built(root)?.join(name))
 }
 
 /// Builds every program of ours that checks run; returns the directory that they are in.

@@ -24,11 +24,11 @@ pub fn arithmetic(root: &Path) -> Outcome {
         return Outcome::Failed(format!("{} cannot be made: {error}", directory.display()));
     }
     let reference = directory.join("page-reference.json");
-    let example = match outside::example(root, "page_reference") {
-        Ok(example) => example,
+    let fixture = match outside::fixture(root, "page_reference") {
+        Ok(fixture) => fixture,
         Err(why) => return Outcome::Failed(why),
     };
-    if let Outcome::Failed(why) = run(Command::new(example).arg(&reference).current_dir(root)) {
+    if let Outcome::Failed(why) = run(Command::new(fixture).arg(&reference).current_dir(root)) {
         return Outcome::Failed(why);
     }
     let tests =

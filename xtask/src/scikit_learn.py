@@ -1,4 +1,4 @@
-"""Compares what `examples/outside_worlds.rs` wrote with scikit-learn, and with the textbook's formulas in numpy."""
+"""Compares what `bench/fixtures/outside_worlds.rs` wrote with scikit-learn, and with the textbook's formulas in numpy."""
 
 import json
 import sys

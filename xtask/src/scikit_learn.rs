@@ -11,12 +11,12 @@ pub fn agrees(root: &Path) -> Outcome {
         Ok(python) => python,
         Err(why) => return Outcome::Skipped(why),
     };
-    let example = match outside::example(root, "outside_worlds") {
-        Ok(example) => example,
+    let fixture = match outside::fixture(root, "outside_worlds") {
+        Ok(fixture) => fixture,
         Err(why) => return Outcome::Failed(why),
     };
     let file = root.join("target/outside/worlds.json");
-    match run(Command::new(example).arg(&file).current_dir(root)) {
+    match run(Command::new(fixture).arg(&file).current_dir(root)) {
         Outcome::Passed => run(Command::new(python).arg(root.join("xtask/src/scikit_learn.py")).arg(&file)),
         failed => failed,
     }

@@ -110,3 +110,140 @@ fn a_second_writer_is_kept_out_and_a_killed_one_leaves_no_lock_and_no_litter() {
         .collect();
     assert_eq!(litter, Vec::<String>::new());
 }
+
+/// Replaces a text in a file of a run.
+fn replace(path: &Path, old: &str, new: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(old), "{} has no `{old}`", path.display());
+    fs::write(path, text.replacen(old, new, 1)).unwrap();
+}
+
+#[test]
+fn worlds_are_refused_when_their_settings_have_changed() {
+    let directory = finished_run();
+    replace(&directory.path().join("run/problem.toml"), "reward = \"learn\"", "reward = \"position > 0.6 ? 0 : -1\"");
+    for verb in ["search", "evaluate", "report", "nfq"] {
+        let said = refused(directory.path(), &[verb, "run"]);
+        let named = said.contains("run/world.json does not fit run/problem.toml") || said.contains("run/summary.json");
+        assert!(named && (said.contains("fpsrl fit run") || said.contains("fpsrl evaluate run")), "{verb}: {said}");
+    }
+    succeeds(directory.path(), &["fit", "run"]);
+    succeeds(directory.path(), &["search", "run"]);
+    let world = json(&directory.path().join("run/world.json"));
+    assert_eq!(world["world"]["known"]["reward"], "position > 0.6 ? 0 : -1");
+}
+
+#[test]
+fn figures_of_other_settings_are_refused_until_they_are_found_anew() {
+    let directory = finished_run();
+    let run = directory.path().join("run");
+    replace(&run.join("problem.toml"), "horizon = 200", "horizon = 100");
+    for arguments in [["report", "run"].as_slice(), &["export", "run", "--to", "c"]] {
+        let said = refused(directory.path(), arguments);
+        assert!(said.contains("run/summary.json does not fit run/problem.toml"), "{said}");
+        assert!(said.contains("fpsrl evaluate run"), "{said}");
+    }
+    succeeds(directory.path(), &["evaluate", "run"]);
+    let summary = json(&run.join("summary.json"));
+    assert!(summary["search_return"].is_null(), "that was a return over 200 steps");
+    assert!(!run.join("report.html").exists() && !run.join("search.csv").exists());
+    succeeds(directory.path(), &["report", "run"]);
+    // A comment or another order is no other setting.
+    let text = fs::read_to_string(run.join("problem.toml")).unwrap();
+    fs::write(run.join("problem.toml"), format!("# a note\n{text}")).unwrap();
+    succeeds(directory.path(), &["report", "run"]);
+}
+
+#[test]
+fn other_start_states_of_the_evaluation_leave_what_is_known_of_the_search() {
+    let directory = finished_run();
+    let run = directory.path().join("run");
+    let before = json(&run.join("summary.json"));
+    let text = fs::read_to_string(run.join("problem.toml")).unwrap();
+    let (head, tail) = text.split_once("[evaluation]").unwrap();
+    fs::write(run.join("problem.toml"), format!("{head}[evaluation]{}", tail.replace("= 5", "= 7"))).unwrap();
+    assert!(refused(directory.path(), &["report", "run"]).contains("its figures are of other settings"));
+    succeeds(directory.path(), &["evaluate", "run"]);
+    let after = json(&run.join("summary.json"));
+    assert_eq!(after["search_return"], before["search_return"]);
+    assert_ne!(after["promise"], before["promise"]);
+    assert!(run.join("search.csv").exists() && !run.join("report.html").exists());
+}
+
+#[test]
+fn a_world_that_was_exchanged_has_none_of_the_old_figures() {
+    let directory = finished_run();
+    let run = directory.path().join("run");
+    let nfq = ["nfq", "run", "--iterations", "1", "--epochs", "1", "--hidden", "2", "--quiet"];
+    succeeds(directory.path(), &nfq);
+    let world = run.join("world.json");
+    // The same numbers, written otherwise: another file.
+    fs::write(&world, json(&world).to_string()).unwrap();
+    for arguments in [["report", "run"].as_slice(), &["export", "run", "--to", "c"], &["evaluate", "run", "--ceiling"]]
+    {
+        if arguments[0] != "evaluate" {
+            let said = refused(directory.path(), arguments);
+            assert!(said.contains("its figures are of another world model"), "{said}");
+        }
+    }
+    succeeds(directory.path(), &["evaluate", "run"]);
+    let said = refused(directory.path(), &["report", "run"]);
+    assert!(said.contains("run/nfq.json does not fit run/world.json") && said.contains("fpsrl nfq run"), "{said}");
+    succeeds(directory.path(), &["fit", "run"]);
+    assert!(!run.join("nfq.json").exists() && !run.join("policy.json").exists());
+}
+
+#[test]
+fn a_front_that_was_edited_is_not_shown() {
+    let directory = finished_run();
+    let run = directory.path().join("run");
+    succeeds(directory.path(), &["search", "run", "--front", "--quiet"]);
+    succeeds(directory.path(), &["evaluate", "run", "--quiet"]);
+    let path = run.join("front/policy-01.json");
+    fs::write(&path, json(&path).to_string()).unwrap();
+    let said = refused(directory.path(), &["report", "run"]);
+    assert!(said.contains("policy-01.json does not fit run/front/front.json"), "{said}");
+    assert!(said.contains("`fpsrl search run` with --front again"), "{said}");
+}
+
+#[test]
+fn start_states_that_were_edited_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let problem = "name = \"tank\"\nhorizon = 10\nstart = \"data\"\n[[state]]\nname = \"level\"\n[[action]]\nname = \
+                   \"valve\"\nlimits = [0.0, 1.0]\n[world]\nkind = \"mlp\"\nlayers = 1\nneurons = 2\nepochs = 2\n\
+                   [search]\nparticles = 4\niterations = 2\nstart_states = 5\n[evaluation]\nstart_states = 5\n";
+    fs::write(run.join("problem.toml"), problem).unwrap();
+    let mut log = "episode,step,level,valve,next_level,reward\n".to_owned();
+    let mut level = 1.0;
+    for step in 0..200 {
+        let valve = f64::from(step * 7 % 10) / 10.0;
+        let next = 0.9 * level + 0.2 * valve;
+        log += &format!("0,{step},{level:?},{valve:?},{next:?},{:?}\n", -next);
+        level = next;
+    }
+    fs::write(run.join("transitions.csv"), log).unwrap();
+    for verb in ["fit", "search", "evaluate"] {
+        succeeds(directory.path(), &[verb, "run", "--quiet"]);
+    }
+    let path = run.join("starts.csv");
+    let starts = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{starts}9.5\n")).unwrap();
+    let said = refused(directory.path(), &["evaluate", "run"]);
+    assert!(said.contains("run/world.json does not fit run/starts.csv") && said.contains("fpsrl fit run"), "{said}");
+    // Fitting again takes them from the log, as the first time.
+    succeeds(directory.path(), &["fit", "run", "--quiet"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), starts);
+}
+
+#[test]
+fn a_world_of_an_older_form_is_refused_by_name() {
+    let directory = finished_run();
+    let path = directory.path().join("run/world.json");
+    let mut world = json(&path);
+    world.as_object_mut().unwrap().remove("problem_sha256");
+    fs::write(&path, world.to_string()).unwrap();
+    let said = refused(directory.path(), &["search", "run"]);
+    assert!(said.contains("run/world.json") && said.contains("fpsrl fit run"), "{said}");
+}

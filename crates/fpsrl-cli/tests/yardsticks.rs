@@ -4,11 +4,8 @@ mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use common::{SMALL, command, finished_run, fpsrl, refused, stderr, stdout};
+use common::{finished_run, fpsrl, refused, stderr, stdout};
 use serde_json::Value;
 
 fn succeed(directory: &Path, arguments: &[&str]) -> String {
@@ -91,47 +88,6 @@ fn rules_grow_from_the_fewest_and_the_table_shows_what_each_brought() {
     assert!(problem.contains("rules = \"auto\""), "{problem}");
     assert!(!directory.path().join("run/growth.json").exists());
     succeed(directory.path(), &["evaluate", "run", "--quiet"]);
-}
-
-/// A search for each number of rules, killed again and again.
-#[test]
-fn growth_that_is_killed_finds_the_same() {
-    let problem = SMALL.replace("iterations = 4", "iterations = 60").replace("particles = 6", "particles = 30")
-        + "[policy]\nrules = \"auto\"\nmost_rules = 3\nrules_tolerance = 0.0\n";
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("problem.toml"), problem).unwrap();
-    succeed(directory.path(), &["run", "problem.toml", "--out", "whole", "--quiet"]);
-    let mut kills = 0;
-    loop {
-        let mut command = command(directory.path());
-        match directory.path().join("killed").exists() {
-            true => command.args(["run", "--resume", "killed"]),
-            false => command.args(["run", "problem.toml", "--out", "killed"]),
-        };
-        let mut child = command
-            .args(["--checkpoint-every", "0", "--quiet"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let began = Instant::now();
-        let pause = Duration::from_millis(60 + 37 * kills);
-        while child.try_wait().unwrap().is_none() && (kills >= 12 || began.elapsed() < pause) {
-            thread::sleep(Duration::from_millis(2));
-        }
-        if let Some(status) = child.try_wait().unwrap() {
-            assert!(status.success(), "{}", stderr(&child.wait_with_output().unwrap()));
-            break;
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        kills += 1;
-    }
-    assert!(kills > 2, "the run was too short to be killed more than {kills} times");
-    let read = |run: &str, file: &str| fs::read_to_string(directory.path().join(run).join(file)).unwrap();
-    assert_eq!(read("whole", "policy.json"), read("killed", "policy.json"), "after {kills} kills");
-    let growth = |run: &str| json(&directory.path().join(run).join("summary.json"))["growth"].clone();
-    assert_eq!(growth("whole"), growth("killed"));
 }
 
 #[test]

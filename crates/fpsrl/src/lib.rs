@@ -4,8 +4,39 @@
 //! models are learned from recorded transitions, a search moves the parameters of a few Gaussian fuzzy
 //! rules, and scores each candidate by rollouts on the world model. Nobody experiments on the real plant.
 //!
-//! This crate is the front: [`problem`] reads problem files, [`run`] puts the stages together on the files of a run
-//! directory. The parts lie in crates of their own, each of which knows only those before it: `fpsrl-base`, `fpsrl-engine`,
+//! The whole method, from a log to a controller:
+//!
+//! ```
+//! use fpsrl::export::{Format, Settings, Target};
+//! use fpsrl::{Log, Problem, Progress, explain};
+//!
+//! # fn main() -> fpsrl::Result<()> {
+//! let problem = Problem::benchmark("mountain-car")?; // or Problem::read("problem.toml")
+//! # let mut problem = problem;
+//! # (problem.data.samples, problem.world.epochs, problem.world.members) = (3_000, 3, 2);
+//! # (problem.search.budget, problem.evaluation.start_states) = (Some(fpsrl::problem::Budget::Steps(200_000)), 20);
+//! let progress = Progress::new(|event| eprintln!("{event:?}"));
+//! let log = Log::new(&problem, &progress)?;
+//! let worlds = log.fit(&problem.world, &progress)?; // an ensemble, a judge, and the verdict on them
+//! let found = worlds.search(&problem.policy, &problem.search, &progress)?;
+//! let judged = found.judge(&problem.evaluation, &progress)?; // the promise, and what the judge says of it
+//!
+//! for rule in explain::sentences(judged.policy()) {
+//!     println!("{rule}");
+//! }
+//! println!("{:?}", judged.summary().promise);
+//! # let path = std::env::temp_dir().join(format!("fpsrl-example-{}.c", std::process::id()));
+//! # let _ = stringify!(
+//! let path = std::path::Path::new("controller.c");
+//! # );
+//! judged.source()?.export(&Settings::default(), Target::new(Format::C), &path)?;
+//! # for end in ["c", "h", "c.vectors.csv", "c.certificate.json"] { let _ = std::fs::remove_file(path.with_extension(end)); }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`stage`] has these artefacts, [`problem`] reads problem files, and [`run`] keeps everything in a directory, as the command
+//! does. The parts lie in crates of their own, each of which knows only those before it: `fpsrl-base`, `fpsrl-engine`,
 //! `fpsrl-data`, `fpsrl-world`, `fpsrl-search`, `fpsrl-explain`, `fpsrl-exchange`. What a user needs of them is here again,
 //! under the names of their modules.
 

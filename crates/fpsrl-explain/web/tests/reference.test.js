@@ -1,4 +1,4 @@
-// The page's arithmetic against the library's. `cargo run -p fpsrl --example page_reference FILE` writes what is compared;
+// The page's arithmetic against the library's. `cargo run --release -p fpsrl-bench --bin page_reference FILE` writes what is compared;
 // FPSRL_REFERENCE names that file.
 import test from "node:test";
 import assert from "node:assert/strict";

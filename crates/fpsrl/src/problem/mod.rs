@@ -54,6 +54,19 @@ impl Problem {
         WrittenProblem::benchmark(name)?.check()
     }
 
+    /// A problem file, checked and complete.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("problem.toml");
+    /// std::fs::write(&path, "plant = \"mountain-car\"\nhorizon = 100\n")?;
+    /// assert_eq!(fpsrl::Problem::read(&path)?.system.horizon(), 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        WrittenProblem::read(path.as_ref())?.check()
+    }
+
     /// Holds every part to its limits.
     pub fn check(&self) -> Result<()> {
         self.data.check()?;

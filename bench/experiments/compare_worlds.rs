@@ -1,6 +1,6 @@
 //! Compares what can stand for a learned quantity: networks, Gaussian processes, a forest, a single tree.
 //!
-//!     cargo run --release --example compare_worlds -- [problem] [samples] [seed] [no-networks]
+//!     cargo run --release -p fpsrl-bench --bin compare_worlds -- [problem] [samples] [seed] [no-networks]
 //!
 //! Errors are mean squared errors over variances on rows that no training saw, of the rows that move: absorbing ones are
 //! left out. In brackets the same computed on lanes, in f32. The last lines say what a step of one lane costs, with all

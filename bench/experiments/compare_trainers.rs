@@ -1,6 +1,6 @@
 //! Compares the trainers of the world model on a benchmark: errors of every quantity and depth, and seconds.
 //!
-//!     cargo run --release --example compare_trainers -- [problem] [samples] [seeds] [trainer] [epochs] [restarts]
+//!     cargo run --release -p fpsrl-bench --bin compare_trainers -- [problem] [samples] [seeds] [trainer] [epochs] [restarts]
 //!
 //! Without arguments: `mountain-car`, its own number of samples, one seed, all three trainers with their default epochs,
 //! and the problem's restarts. The errors are mean squared errors over variances on the generalisation rows; the last
