@@ -49,6 +49,7 @@ const CHECKS: &[Check] = &[
     ("format", When::Always, |root| cargo(root, &["fmt", "--all", "--check"])),
     ("no cycles", When::Always, layers::no_cycles),
     ("paths in ARCHITECTURE.md", When::Always, architecture::paths_exist),
+    ("the example in README.md", When::Always, architecture::example_runs),
     ("lints", When::Always, |root| cargo(root, &[&["clippy", "--workspace", "--all-targets"], DENIED].concat())),
     ("builds without features", When::Whole, |root| {
         let command = ["clippy", "--package", "fpsrl-cli", "--no-default-features", "--all-targets"];

@@ -6,14 +6,16 @@
 //!
 //! The whole method, from a log to a controller:
 //!
-//! ```
+//! ```standalone_crate
+//! # fn main() -> fpsrl::Result<()> {
+//! # let directory = tempfile::tempdir().unwrap();
+//! # std::env::set_current_dir(&directory).unwrap();
 //! use fpsrl::export::{Format, Settings, Target};
 //! use fpsrl::{Log, Problem, Progress, explain};
 //!
-//! # fn main() -> fpsrl::Result<()> {
 //! let problem = Problem::benchmark("mountain-car")?; // or Problem::read("problem.toml")
 //! # let mut problem = problem;
-//! # (problem.data.samples, problem.world.epochs, problem.world.members) = (3_000, 3, 2);
+//! # (problem.data.samples, problem.world.epochs, problem.world.members) = (5_000, 3, 2);
 //! # (problem.search.budget, problem.evaluation.start_states) = (Some(fpsrl::problem::Budget::Steps(200_000)), 20);
 //! let progress = Progress::new(|event| eprintln!("{event:?}"));
 //! let log = Log::new(&problem, &progress)?;
@@ -25,12 +27,8 @@
 //!     println!("{rule}");
 //! }
 //! println!("{:?}", judged.summary().promise);
-//! # let path = std::env::temp_dir().join(format!("fpsrl-example-{}.c", std::process::id()));
-//! # let _ = stringify!(
-//! let path = std::path::Path::new("controller.c");
-//! # );
-//! judged.source()?.export(&Settings::default(), Target::new(Format::C), &path)?;
-//! # for end in ["c", "h", "c.vectors.csv", "c.certificate.json"] { let _ = std::fs::remove_file(path.with_extension(end)); }
+//! judged.source()?.export(&Settings::default(), Target::new(Format::C), "controller.c".as_ref())?;
+//! # assert!(std::path::Path::new("controller.c").exists());
 //! # Ok(())
 //! # }
 //! ```

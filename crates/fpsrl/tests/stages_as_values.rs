@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fpsrl::export::{Format, Settings, Target};
-use fpsrl::problem::{Budget, WrittenProblem};
+use fpsrl::problem::{Budget, OptimiserKind, WrittenProblem};
 use fpsrl::progress::{Event, Stage, Stop};
 use fpsrl::run;
 use fpsrl::search::SearchOptions;
@@ -14,7 +14,7 @@ use fpsrl::{Error, Found, Judged, Log, Problem, Progress, Worlds};
 /// Everything small: an ensemble of two, a judge, one layer, few steps.
 fn small(more: &str) -> Problem {
     let text = format!(
-        "plant = \"mountain-car\"\n[data]\nsamples = 3000\n[world]\nkind = \"ensemble\"\nmembers = 2\nlayers = 1\n\
+        "plant = \"mountain-car\"\n[data]\nsamples = 5000\n[world]\nkind = \"ensemble\"\nmembers = 2\nlayers = 1\n\
          epochs = 4\n[search]\nstart_states = 10\n[evaluation]\nstart_states = 20\n{more}"
     );
     let mut problem = WrittenProblem::parse(&text, "small.toml".as_ref()).unwrap().check().unwrap();
@@ -116,7 +116,8 @@ fn settings_are_checked_at_the_door_of_their_stage() {
 fn growth_that_is_stopped_anywhere_finds_the_same() {
     let more = "[policy]\nrules = \"auto\"\nmost_rules = 3\nrules_tolerance = 0.0\n";
     let mut problem = small(more);
-    problem.search.budget = Some(Budget::Steps(100_000));
+    problem.search.optimiser = OptimiserKind::Swarm;
+    (problem.search.budget, problem.search.particles, problem.search.iterations) = (None, 10, 30);
     let parent = tempfile::tempdir().unwrap();
     let options = SearchOptions { checkpoint_every: Duration::ZERO, ..SearchOptions::of(&problem.search, true) };
     let run = |name: &str| {
@@ -130,7 +131,7 @@ fn growth_that_is_stopped_anywhere_finds_the_same() {
     let mut stops = 0;
     let found = loop {
         // Searches and the taking away of conditions report; a few of their events are let pass each time.
-        let (stop, left) = (Stop::default(), AtomicUsize::new(5 + 23 * stops));
+        let (stop, left) = (Stop::default(), AtomicUsize::new(4 + 5 * stops));
         let asked = stop.clone();
         let progress = Progress::new(move |event| {
             let counts = matches!(event, Event::Advanced { stage: Stage::Search | Stage::Front, .. });
