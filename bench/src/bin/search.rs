@@ -14,7 +14,7 @@ use fpsrl::optimiser::{CmaEs, RingSwarm, Scope, Shade};
 use fpsrl::policy::{FuzzyKernel, RuleSpace};
 use fpsrl::problem::{Budget, Problem, WrittenProblem};
 use fpsrl::progress::Progress;
-use fpsrl::rollout::{FitnessFunction, Outlook, Workspace};
+use fpsrl::rollout::{FitnessFunction, Risk, Workspace};
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::search::methods::Method;
 use fpsrl::search::race::Race;
@@ -146,7 +146,7 @@ impl Case {
     fn judge(&self, positions: &[Vec<f64>]) -> Vec<f64> {
         let starts = self.problem.evaluation_starts();
         let (horizon, discount) = (self.problem.system.horizon(), self.problem.system.discount());
-        let mean = Outlook::MeanLessSpread(0.0);
+        let mean = Risk::MeanLessSpread(0.0);
         let function =
             FitnessFunction::of_several(self.worlds(), mean, &starts, horizon, discount, self.options.numerics);
         let one = |workspace: &mut Workspace, position: &Vec<f64>| {

@@ -1,13 +1,13 @@
 //! The past of each transition: lagged values of states and actions.
 //!
-//! [`remember`] widens transitions by the columns that a system's memory names. How long a history a log asks for is for
+//! [`remember`] widens transitions by the columns that a system's lags name. How long a history a log asks for is for
 //! those to tell who can learn from it.
 
 use serde::{Deserialize, Serialize};
 
 use super::Transitions;
 use crate::System;
-use crate::system::Remembered;
+use crate::system::Lagged;
 
 /// Which history a log got, and why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl Recorded {
 
 /// Widens transitions by what a system remembers; rows without enough of a past are left out, and counted.
 pub fn remember(system: &System, recorded: Recorded) -> (Transitions, usize) {
-    let longest = system.longest_memory();
+    let longest = system.longest_lag();
     if longest == 0 {
         return (recorded.transitions, 0);
     }
@@ -52,14 +52,14 @@ pub fn remember(system: &System, recorded: Recorded) -> (Transitions, usize) {
     let all = &recorded.transitions;
     let rows: Vec<usize> = (0..all.len()).filter(|&row| past[row] >= longest).collect();
     let mut kept = all.rows(&rows);
-    for memory in system.states().iter().filter_map(|state| state.memory) {
-        let column = match memory.of {
-            Remembered::State(state) => &all.states[state],
-            Remembered::Action(action) => &all.actions[action],
+    for lag in system.states().iter().filter_map(|state| state.lag) {
+        let column = match lag.of {
+            Lagged::State(state) => &all.states[state],
+            Lagged::Action(action) => &all.actions[action],
         };
         let back = |steps: usize| rows.iter().map(|row| column[row - steps]).collect::<Vec<f64>>();
-        kept.states.push(back(memory.lag));
-        kept.next_states.push(back(memory.lag - 1));
+        kept.states.push(back(lag.steps));
+        kept.next_states.push(back(lag.steps - 1));
         kept.carried += 1;
     }
     for (index, _) in system.actions().iter().enumerate().filter(|(_, action)| action.set_point.is_some()) {

@@ -21,7 +21,7 @@ pub struct Transitions {
     pub rewards: Vec<f64>,
     /// Whether the episode was over after the row, nothing more to gain or lose; none if the log does not say.
     pub terminated: Option<Vec<bool>>,
-    /// How many state variables at the end are memory, which does not move by itself.
+    /// How many state variables at the end are lagged, and do not move by themselves.
     pub carried: usize,
 }
 
@@ -66,13 +66,13 @@ impl Transitions {
         }
     }
 
-    /// How many state variables are not memory; they come first.
+    /// How many state variables are not lagged; they come first.
     pub fn current_states(&self) -> usize {
         self.states.len() - self.carried.min(self.states.len())
     }
 
     /// The same rows without what they remember.
-    pub fn without_memory(&self) -> Self {
+    pub fn without_lags(&self) -> Self {
         let current = self.current_states();
         let mut log = self.clone();
         log.states.truncate(current);

@@ -372,7 +372,7 @@ impl Operation {
         let everything = [f64::NEG_INFINITY, f64::INFINITY];
         let [low, high] = values[0];
         let other = values.get(1).copied().unwrap_or([0.0, 0.0]);
-        // Corners decide wherever a function rises or falls throughout; what is no number could be anything.
+        // Corners decide wherever a function rises or falls throughout; NaN could be anything.
         let corners = |of: fn(f64, f64) -> f64| {
             let all = [of(low, other[0]), of(low, other[1]), of(high, other[0]), of(high, other[1])];
             match all.iter().any(|corner| corner.is_nan()) {

@@ -139,7 +139,7 @@ impl Summary {
             verdict: None,
             promise: None,
             promise_kept: None,
-            history: Some(system.longest_memory()).filter(|steps| *steps > 0),
+            history: Some(system.longest_lag()).filter(|steps| *steps > 0),
             members: None,
             world_errors: Figures::default(),
             model_steps: None,

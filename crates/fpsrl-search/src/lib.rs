@@ -18,7 +18,7 @@ pub mod task;
 
 pub use budget::Budget;
 pub use settings::{
-    Effort, EvaluationSettings, OptimiserKind, OutlookKind, PolicySettings, SearchSettings, WrittenEvaluation,
+    Effort, EvaluationSettings, OptimiserKind, PolicySettings, RiskKind, SearchSettings, WrittenEvaluation,
     WrittenPolicy, WrittenSearch,
 };
 pub use source::WorldSource;

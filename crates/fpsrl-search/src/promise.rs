@@ -1,4 +1,4 @@
-//! What a policy promises, and whether a judge that was not bribed confirms it.
+//! What a policy promises, and whether an independent judge confirms it.
 //!
 //! The members of the ensemble have been searched on: a policy does well on them also because it was chosen for that. The
 //! judge's worlds come from episodes that nothing of the search has seen. Where both agree within their intervals, the

@@ -11,7 +11,7 @@ use fpsrl_engine::world::World;
 use fpsrl_world::model::WorldModel;
 use fpsrl_world::process::ProcessWorld;
 use fpsrl_world::quality::Verdict;
-use fpsrl_world::{LearnedWorlds, NetworkWorld, Remembering};
+use fpsrl_world::{LaggedWorld, LearnedWorlds, NetworkWorld};
 
 use crate::SearchSettings;
 use crate::promise::{self, Promise};
@@ -30,7 +30,7 @@ impl WorldSource {
     pub fn on_lanes(&self, system: &System, caution: f64) -> Result<Vec<Box<dyn World>>> {
         match self {
             Self::Learned(worlds) => worlds.0.on_lanes(caution),
-            Self::Process(process) => Ok(vec![Box::new(Remembering::new(system, Arc::clone(process)))]),
+            Self::Process(process) => Ok(vec![Box::new(LaggedWorld::new(system, Arc::clone(process)))]),
         }
     }
 
@@ -46,7 +46,7 @@ impl WorldSource {
                 let model = WorldModel { actuators: Vec::new(), ..worlds.0.world.clone() };
                 Ok(Box::new(NetworkWorld::new(&model)?))
             }
-            Self::Process(process) => Ok(Box::new(Remembering::new(system, Arc::clone(process)).without_actuators())),
+            Self::Process(process) => Ok(Box::new(LaggedWorld::new(system, Arc::clone(process)).without_actuators())),
         }
     }
 

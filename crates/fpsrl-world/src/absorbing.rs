@@ -55,7 +55,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Whether a value lies on the region's side. What is no number lies nowhere.
+    /// Whether a value lies on the region's side. NaN lies nowhere.
     pub fn holds(&self, value: f64) -> bool {
         if self.above { value > self.at } else { value < self.at }
     }

@@ -1,6 +1,6 @@
 //! What stands between a policy and the plant: actuators that move only so fast, and set-points with limits of their own.
 //!
-//! Both need the last value that was applied, which is a state variable of the world ([`super::memory`]). What a world
+//! Both need the last value that was applied, which is a state variable of the world ([`super::lag`]). What a world
 //! makes of an action replaces it, so that whoever records a rollout records what was applied.
 
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl Actuator {
     pub(super) fn of(system: &System) -> Vec<Self> {
         let last_of = |action: usize| {
             let holds = [Carried::Action(action), Carried::SetPoint(action)];
-            system.states().iter().position(|state| state.memory.is_some_and(|memory| holds.contains(&memory.from)))
+            system.states().iter().position(|state| state.lag.is_some_and(|lag| holds.contains(&lag.from)))
         };
         let actuator = |(index, action): (usize, &fpsrl_data::system::ActionVariable)| {
             let limits = match (&action.set_point, action.rate) {

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use super::absorbing::{AbsorbingModel, Arrival};
 use super::actuator::Actuator;
 use super::known::{KnownParts, KnownTerminal};
-use super::memory;
+use super::lag;
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
 use super::predictor::Predictor;
 use super::training::{Course, Passes, Samples, Shape, Trainer, Training, Tree, start};
@@ -165,7 +165,7 @@ pub(super) fn fit_member(
     let mut variables = fitted?;
     others::replace(own, settings, &quantities, member.like, &mut variables, progress);
     let mut reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
-    variables.extend(memory::carried(system));
+    variables.extend(lag::carried(system));
     let limits = |fold: fn(f64, f64) -> f64, first| all.rewards.iter().copied().fold(first, fold);
     let mut reward_limits = [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)];
     if let Some(formula) = &settings.reward {

@@ -189,7 +189,7 @@ impl RegressionTree {
         grown
     }
 
-    /// What the tree predicts for scaled inputs. What is no number counts as low.
+    /// What the tree predicts for scaled inputs. NaN counts as low.
     pub fn evaluate(&self, inputs: &[f64]) -> f64 {
         let mut node = 0;
         while self.children[node] != 0 {

@@ -6,7 +6,7 @@ use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_data::history::{HistoryReport, Recorded};
 use fpsrl_data::scaling::Scale;
 use fpsrl_data::split::{FEWEST_ROWS, Split};
-use fpsrl_data::system::{HISTORIES, History, Remembered};
+use fpsrl_data::system::{HISTORIES, History, Lagged};
 use fpsrl_data::{System, Transitions};
 use rayon::prelude::*;
 
@@ -30,10 +30,10 @@ pub fn choose(system: &System, history: History, recorded: &Recorded) -> Result<
     if let History::Steps(steps) = history {
         return Ok((system.clone(), HistoryReport { steps, ..HistoryReport::default() }));
     }
-    // Without a history, memory is what the policy must see at least.
-    let of_states = system.states().iter().filter_map(|state| state.memory);
-    let of_states = of_states.filter(|memory| matches!(memory.of, Remembered::State(_)));
-    let least = of_states.map(|memory| memory.lag).max().unwrap_or(0);
+    // Without a history, lags are what the policy must see at least.
+    let of_states = system.states().iter().filter_map(|state| state.lag);
+    let of_states = of_states.filter(|lag| matches!(lag.of, Lagged::State(_)));
+    let least = of_states.map(|lag| lag.steps).max().unwrap_or(0);
     let most_states = 64 / (system.current_states() + system.actions().len()).max(1);
     let past = recorded.past();
     let rows_with = |steps: usize| past.iter().filter(|past| **past >= steps).count();

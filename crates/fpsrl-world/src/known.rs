@@ -93,7 +93,7 @@ impl KnownKernel {
             &from[place * stride..][..stride]
         };
         if let Some(reward) = &self.reward {
-            // A state that is no number earns the worst.
+            // A state that is NaN earns the worst.
             let limit = |value: f32| if value > limits[0] { value.min(limits[1]) } else { limits[0] };
             reward.evaluate_lanes(live, column, |lane, value| rewards[lane] = limit(value));
         }

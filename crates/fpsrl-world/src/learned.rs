@@ -143,7 +143,7 @@ impl NetworkWorld {
         }
     }
 
-    /// Keeps a reward within what the data showed; a state that is no number earns the worst.
+    /// Keeps a reward within what the data showed; a state that is NaN earns the worst.
     #[inline(always)]
     fn limit<S: Simd>(&self, simd: S, reward: S::f32s) -> S::f32s {
         let [low, high] = self.reward_limits;

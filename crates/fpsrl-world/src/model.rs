@@ -257,7 +257,7 @@ impl WorldModel {
         self.absorbing.as_ref()?.region(next)
     }
 
-    /// The reward of a transition that does not absorb, within the limits; what is not a number is the lowest.
+    /// The reward of a transition that does not absorb, within the limits; NaN is the lowest.
     pub fn reward(&self, state: &[f64], action: &[f64], next: &[f64]) -> f64 {
         let [lowest, highest] = self.reward_limits;
         let reward = self.reward.predict(state.iter().chain(action).chain(next).copied());

@@ -181,7 +181,7 @@ mod tests {
             for numerics in Numerics::every(mode) {
                 let pairs = dispatch_numerics!(numerics, simd, Chosen => run::<_, Chosen, 2>(simd, kernel, rows));
                 let single = dispatch_numerics!(numerics, simd, Chosen => run::<_, Chosen, 1>(simd, kernel, rows));
-                // All that is no number is alike; its sign means nothing.
+                // All NaN are alike; the sign means nothing.
                 let bit = |number: &f32| if number.is_nan() { u32::MAX } else { number.to_bits() };
                 let bits = |numbers: &[f32]| numbers.iter().map(bit).collect::<Vec<u32>>();
                 assert_eq!(bits(&pairs), bits(&single), "a lane's number depends on the size of its group");

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::WorldSettings;
 use fpsrl_data::System;
-use fpsrl_data::system::Remembered;
+use fpsrl_data::system::Lagged;
 use fpsrl_data::{Transitions, absorbing};
 use fpsrl_engine::rollout::Lanes;
 use fpsrl_engine::simd::Numerics;
@@ -59,8 +59,8 @@ impl Support {
                 .zip(system.states())
                 .map(|(columns, state)| {
                     // A policy may take any action within its limits, so it may also remember it.
-                    match state.memory.map(|memory| memory.of) {
-                        Some(Remembered::Action(_)) => {
+                    match state.lag.map(|lag| lag.of) {
+                        Some(Lagged::Action(_)) => {
                             let [low, high] = range(columns);
                             [low.min(state.start[0]), high.max(state.start[1])]
                         }
@@ -140,7 +140,7 @@ impl<W: World> World for CautiousWorld<W> {
         outside.resize(columns.live, 0.0);
         for (&[low, high], column) in self.ranges.iter().zip(columns.states.chunks_exact(columns.stride)) {
             for (outside, &value) in outside.iter_mut().zip(column) {
-                // What is no number is outside.
+                // NaN is outside.
                 *outside = if value >= low && value <= high { *outside } else { self.weight };
             }
         }

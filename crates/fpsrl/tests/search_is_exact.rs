@@ -4,7 +4,7 @@ use fpsrl::data::generate::generate;
 use fpsrl::optimiser::{CmaEs, RingSwarm, Shade};
 use fpsrl::plant::PlantWorld;
 use fpsrl::policy::RuleSpace;
-use fpsrl::problem::{Budget, OutlookKind, Problem};
+use fpsrl::problem::{Budget, Problem, RiskKind};
 use fpsrl::progress::Progress;
 use fpsrl::search::methods::{self, Method};
 use fpsrl::search::race::Race;
@@ -66,14 +66,14 @@ macro_rules! with_every_method {
 
 /// All that must not differ: the swarm, and the record without the clock and, where pruning differs, without the steps.
 fn found<M: Method>(search: &Found<'_, M>, with_steps: bool) -> (String, Vec<SearchRecord>) {
-    let mut history = search.history().to_vec();
-    for record in &mut history {
+    let mut records = search.records().to_vec();
+    for record in &mut records {
         record.seconds = 0.0;
         if !with_steps {
             record.model_steps = 0;
         }
     }
-    (serde_json::to_string(&search.state()).unwrap(), history)
+    (serde_json::to_string(&search.state()).unwrap(), records)
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn pruning_changes_nothing_but_the_price() {
             full.run(&Progress::silent(), |_| Ok(())).unwrap();
             pruned.run(&Progress::silent(), |_| Ok(())).unwrap();
             assert_eq!(found(&full, false), found(&pruned, false));
-            let steps = |search: &Found<'_, M>| search.history().last().unwrap().model_steps;
+            let steps = |search: &Found<'_, M>| search.records().last().unwrap().model_steps;
             assert!(steps(&pruned) <= steps(&full), "pruning cost steps");
             saved += steps(&full) - steps(&pruned);
         }
@@ -105,14 +105,14 @@ fn pruning_in_several_worlds_changes_nothing_but_the_price() {
         let mut case = case(name);
         // Worlds of 33 start states are not dealt out evenly to two of them, nor to three.
         let worlds: Vec<&dyn World> = vec![&case.learned, &case.plant, &case.learned];
-        for outlook in [OutlookKind::Spread, OutlookKind::Worst] {
+        for outlook in [RiskKind::Spread, RiskKind::Worst] {
             case.problem.search.outlook = outlook;
             let run = |prune| {
                 let options = SearchOptions::of(&case.problem.search, prune);
                 let mut search: Found<'_, RingSwarm> =
                     Search::begin(&case.problem.system, &case.problem.search, &case.space, worlds.clone(), options);
                 search.run(&Progress::silent(), |_| Ok(())).unwrap();
-                (found(&search, false), search.history().last().unwrap().model_steps)
+                (found(&search, false), search.records().last().unwrap().model_steps)
             };
             let ((full, all_steps), (pruned, fewer_steps)) = (run(false), run(true));
             assert_eq!(full, pruned, "{name}");
@@ -131,7 +131,7 @@ fn several_worlds_cost_no_more_rollouts_than_one() {
         let mut search: Found<'_, RingSwarm> =
             Search::begin(&case.problem.system, &case.problem.search, &case.space, worlds, options);
         search.step();
-        search.history()[0].model_steps
+        search.records()[0].model_steps
     };
     assert_eq!(steps(vec![&case.plant]), steps(vec![&case.plant; 5]));
     // More worlds than start states: those without one do not count.
@@ -163,7 +163,7 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
         let options = SearchOptions::of(&case.problem.search, true);
         let mut whole = case.search::<M>(&case.learned, true);
         whole.run(&Progress::silent(), |_| Ok(())).unwrap();
-        let rounds = whole.history().len();
+        let rounds = whole.records().len();
         let mut first = case.search::<M>(&case.learned, true);
         for round in 1..=rounds {
             first.step();
@@ -178,7 +178,7 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
             let threads =
                 Threads::new(&case.problem.system, &case.problem.search, &case.space, vec![&case.learned], options);
             let mut second = Search::new(&case.space, method, threads, M::limits(&case.problem.search))
-                .going_on(improved, first.history().to_vec());
+                .going_on(improved, first.records().to_vec());
             if round < rounds {
                 second.run(&Progress::silent(), |_| Ok(())).unwrap();
             }
@@ -210,12 +210,12 @@ fn a_search_that_stalls_ends_when_its_patience_does() {
     let mut search = case.search::<RingSwarm>(&case.learned, true);
     let ending = search.run(&Progress::silent(), |_| Ok(())).unwrap();
     assert_eq!(ending, fpsrl::search::Ending::Stalled);
-    let history = search.history();
-    let last = history.last().unwrap();
+    let records = search.records();
+    let last = records.last().unwrap();
     assert!(last.iteration < 10_000);
-    assert_eq!(history[last.iteration - 3].best, last.best);
+    assert_eq!(records[last.iteration - 3].best, last.best);
     // Not sooner: the iteration before those three improved, unless it was the first.
-    assert!(last.iteration == 3 || history[last.iteration - 4].best < last.best);
+    assert!(last.iteration == 3 || records[last.iteration - 4].best < last.best);
 }
 
 #[test]

@@ -196,7 +196,7 @@ impl Recording {
         let log = settings.log.as_ref().ok_or(Error::Internal("a problem without a log was imported"))?;
         let (transitions, lost) = history::remember(system, recorded);
         let transitions = with_known_rewards(reward, transitions, &mut report);
-        let remembers = system.longest_memory() > 0 || log.history == History::Auto;
+        let remembers = system.longest_lag() > 0 || log.history == History::Auto;
         report.history = remembers.then_some(HistoryReport { lost, ..history });
         report.episodes = count_episodes(&transitions);
         report.terminals = transitions.terminated.as_ref().map(|ended| ended.iter().filter(|ended| **ended).count());

@@ -30,7 +30,7 @@ pub struct Column {
     pub values: Vec<f64>,
     /// The distinct words of a column of text.
     pub words: Vec<String>,
-    /// The first cell that is no number in a column of numbers.
+    /// The first cell that is NaN in a column of numbers.
     pub fault: Option<CellFault>,
 }
 

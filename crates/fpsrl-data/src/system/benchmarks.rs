@@ -72,7 +72,7 @@ fn state(name: &str, unit: &str, start: [f64; 2], data_start: [f64; 2]) -> State
         data_start,
         centre: None,
         width: None,
-        memory: None,
+        lag: None,
     }
 }
 

@@ -4,7 +4,7 @@
 //! what a user writes: the first lines of `problem.toml`, its `[[state]]` and its `[[action]]`.
 
 mod benchmarks;
-mod memory;
+mod lag;
 mod starts;
 mod text;
 mod written;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use fpsrl_base::error::{Error, Result};
 
 use crate::plant::PlantKind;
-pub use memory::{Carried, HISTORIES, History, LONGEST_HISTORY, Lags, Memory, Remembered, SetPoint};
+pub use lag::{Carried, HISTORIES, History, LONGEST_HISTORY, Lag, Lagged, Lags, SetPoint};
 pub use starts::FAR;
 pub use written::{Surroundings, WrittenAction, WrittenState, WrittenSystem, benchmark_names};
 
@@ -64,7 +64,7 @@ pub struct StateVariable {
     /// Bounds of a rule's width; none takes them from the data.
     pub width: Option<[f64; 2]>,
     /// What it remembers, if it does; such variables come after all others.
-    pub memory: Option<Memory>,
+    pub lag: Option<Lag>,
 }
 
 /// An action.

@@ -4,7 +4,7 @@ use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_engine::rollout::StartStates;
 
 use super::System;
-use super::memory::Remembered;
+use super::lag::Lagged;
 
 /// Start states that a promise is made from, at most.
 const MOST_JUDGED: usize = 500;
@@ -66,11 +66,11 @@ impl System {
             })
             .collect();
         // A plant that starts has rested: what it remembers is what it is, and its actions have stayed the same.
-        for (variable, memory) in self.states.iter().enumerate().filter_map(|(v, s)| Some((v, s.memory?))) {
-            match memory.of {
-                Remembered::State(of) => columns[variable] = columns[of].clone(),
-                Remembered::Action(_) => {
-                    let first = self.states.iter().position(|s| s.memory.is_some_and(|m| m.of == memory.of));
+        for (variable, lag) in self.states.iter().enumerate().filter_map(|(v, s)| Some((v, s.lag?))) {
+            match lag.of {
+                Lagged::State(of) => columns[variable] = columns[of].clone(),
+                Lagged::Action(_) => {
+                    let first = self.states.iter().position(|s| s.lag.is_some_and(|m| m.of == lag.of));
                     columns[variable] = columns[first.unwrap_or(variable)].clone();
                 }
             }

@@ -22,7 +22,7 @@ impl System {
         file.key("start", quoted(&self.start.text()), starts);
 
         // What is remembered follows from the history and the actions.
-        for state in self.states.iter().filter(|state| state.memory.is_none()) {
+        for state in self.states.iter().filter(|state| state.lag.is_none()) {
             file.section("[[state]]");
             file.key("name", quoted(&state.name), "also the name of its column");
             column(file, &state.columns);

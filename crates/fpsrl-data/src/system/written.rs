@@ -8,7 +8,7 @@ use fpsrl_base::files::FORMAT;
 use fpsrl_base::settings::{LARGEST, OneOrMany, OrWord, bounds, escaped, finite, missing, one_line, range, within};
 use serde::Deserialize;
 
-use super::memory::{self, History, LONGEST_HISTORY, Lags, SetPoint};
+use super::lag::{self, History, LONGEST_HISTORY, Lags, SetPoint};
 use super::{ActionVariable, StartRule, StateVariable, System, benchmarks};
 use crate::plant::PlantKind;
 
@@ -168,13 +168,13 @@ impl WrittenSystem {
         };
         let mut states = states(self.states, plant, defaults.states, start == StartRule::Ranges)?;
         let actions = actions(self.actions, plant, defaults.actions)?;
-        check_memory(&states, &actions, around)?;
+        check_lags(&states, &actions, around)?;
         let history = match around.history {
             Some(History::Steps(steps)) => steps,
-            Some(History::Auto) => memory::least_history(&states, &actions, &around.lags)?,
+            Some(History::Auto) => lag::least_history(&states, &actions, &around.lags)?,
             None => 0,
         };
-        states.extend(memory::memories(&states, &actions, history, &around.lags)?);
+        states.extend(lag::memories(&states, &actions, history, &around.lags)?);
         let system = System {
             name: self.name.unwrap_or(defaults.name),
             plant,
@@ -226,7 +226,7 @@ fn states(
                     data_start: start,
                     centre: None,
                     width: None,
-                    memory: None,
+                    lag: None,
                 });
                 defaults.last_mut().ok_or(Error::Internal("a variable was lost"))?
             }
@@ -279,7 +279,7 @@ fn as_change(action: ActionVariable, written: &WrittenAction) -> Result<ActionVa
 }
 
 /// Whether there is a log that what is to be remembered can come from.
-pub(super) fn check_memory(states: &[StateVariable], actions: &[ActionVariable], around: &Surroundings) -> Result<()> {
+pub(super) fn check_lags(states: &[StateVariable], actions: &[ActionVariable], around: &Surroundings) -> Result<()> {
     let Surroundings { history, lags, simulated } = around;
     let needs = actions.iter().find(|action| action.rate.is_some() || action.set_point.is_some());
     let wanted = match needs.filter(|_| !*simulated) {

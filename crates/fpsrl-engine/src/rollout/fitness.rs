@@ -13,7 +13,7 @@
 //! is the same to the last bit whatever was pruned or parked on the way.
 //!
 //! A fitness may be asked of several worlds at once, the members of an ensemble. The start states are dealt out to them,
-//! so that several worlds cost no more than one, and all roll together, so that the bound falls as fast. [`Outlook`]
+//! so that several worlds cost no more than one, and all roll together, so that the bound falls as fast. [`Risk`]
 //! says how the mean returns in the worlds become one number. It is never above their mean (or, for the worst, above any
 //! of them), and that is what the bound uses.
 
@@ -39,25 +39,25 @@ const ROUNDING: f64 = 1e-9;
 
 /// How the mean returns in several worlds become one fitness.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outlook {
+pub enum Risk {
     /// Their mean, less so many of their standard deviations; 0 is the plain mean.
     MeanLessSpread(f64),
     /// The worst of them.
     Worst,
 }
 
-impl Outlook {
+impl Risk {
     /// One number for the mean returns in several worlds.
     ///
     /// ```
-    /// use fpsrl_engine::rollout::Outlook;
-    /// assert_eq!(Outlook::MeanLessSpread(1.0).of(&[-1.0, -3.0]), -3.0);
-    /// assert_eq!(Outlook::Worst.of(&[-1.0, -5.0]), -5.0);
+    /// use fpsrl_engine::rollout::Risk;
+    /// assert_eq!(Risk::MeanLessSpread(1.0).of(&[-1.0, -3.0]), -3.0);
+    /// assert_eq!(Risk::Worst.of(&[-1.0, -5.0]), -5.0);
     /// ```
     pub fn of(&self, returns: &[f64]) -> f64 {
         match self {
-            Outlook::Worst => returns.iter().copied().fold(f64::INFINITY, f64::min),
-            Outlook::MeanLessSpread(spreads) => {
+            Risk::Worst => returns.iter().copied().fold(f64::INFINITY, f64::min),
+            Risk::MeanLessSpread(spreads) => {
                 let count = returns.len() as f64;
                 let mean = returns.iter().sum::<f64>() / count;
                 if *spreads == 0.0 || returns.len() == 1 {
@@ -73,14 +73,14 @@ impl Outlook {
     /// spread is no disagreement of the worlds and is taken off it.
     ///
     /// ```
-    /// use fpsrl_engine::rollout::Outlook;
-    /// let outlook = Outlook::MeanLessSpread(1.0);
+    /// use fpsrl_engine::rollout::Risk;
+    /// let outlook = Risk::MeanLessSpread(1.0);
     /// assert_eq!(outlook.of_samples(&[-1.0, -3.0], &[0.0, 0.0]), -3.0);
     /// assert_eq!(outlook.of_samples(&[-1.0, -3.0], &[2.0, 2.0]), -2.0);
     /// ```
     pub fn of_samples(&self, means: &[f64], errors: &[f64]) -> f64 {
         match self {
-            Outlook::MeanLessSpread(spreads) if *spreads > 0.0 && means.len() > 1 => {
+            Risk::MeanLessSpread(spreads) if *spreads > 0.0 && means.len() > 1 => {
                 let count = means.len() as f64;
                 let mean = means.iter().sum::<f64>() / count;
                 let variance = means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
@@ -104,7 +104,7 @@ pub struct Fitness {
 /// Scores policies on one world or several from fixed start states.
 pub struct FitnessFunction<'a> {
     worlds: Vec<&'a dyn World>,
-    outlook: Outlook,
+    outlook: Risk,
     /// No reward in any of the worlds is larger.
     largest_reward: f64,
     numerics: Numerics,
@@ -171,7 +171,7 @@ impl<'a> FitnessFunction<'a> {
 
     /// The fitness from `starts` over `horizon` steps with discount γ.
     pub fn new(world: &'a dyn World, starts: &StartStates, horizon: usize, discount: f64, numerics: Numerics) -> Self {
-        Self::of_several(vec![world], Outlook::MeanLessSpread(0.0), starts, horizon, discount, numerics)
+        Self::of_several(vec![world], Risk::MeanLessSpread(0.0), starts, horizon, discount, numerics)
     }
 
     /// The fitness in several worlds, which have the same variables: the first start states are for the first world, and
@@ -181,7 +181,7 @@ impl<'a> FitnessFunction<'a> {
     /// If there is no world.
     pub fn of_several(
         mut worlds: Vec<&'a dyn World>,
-        outlook: Outlook,
+        outlook: Risk,
         starts: &StartStates,
         horizon: usize,
         discount: f64,
@@ -291,8 +291,8 @@ impl<'a> FitnessFunction<'a> {
         };
         let mut bounds = rolling.iter().enumerate().map(at_most);
         match self.outlook {
-            Outlook::Worst => bounds.any(|bound| bound <= to_beat),
-            Outlook::MeanLessSpread(_) => {
+            Risk::Worst => bounds.any(|bound| bound <= to_beat),
+            Risk::MeanLessSpread(_) => {
                 let mut sum = Sum::default();
                 bounds.for_each(|bound| sum.add(bound));
                 sum.at_most() <= to_beat * rolling.len() as f64

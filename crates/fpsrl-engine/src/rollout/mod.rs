@@ -4,5 +4,5 @@ mod fitness;
 mod start;
 
 pub use crate::lanes::{Columns, Lanes, PADDING};
-pub use fitness::{Fitness, FitnessFunction, Outlook, Workspace};
+pub use fitness::{Fitness, FitnessFunction, Risk, Workspace};
 pub use start::StartStates;

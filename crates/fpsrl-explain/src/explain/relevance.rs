@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use fpsrl_data::System;
 use fpsrl_engine::policy::{Condition, FuzzyKernel, FuzzyPolicy};
-use fpsrl_engine::rollout::{FitnessFunction, Outlook, StartStates};
+use fpsrl_engine::rollout::{FitnessFunction, Risk, StartStates};
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 
@@ -77,7 +77,7 @@ pub fn simplify(
     numerics: Numerics,
 ) -> Simplification {
     let (horizon, discount) = (system.horizon(), system.discount());
-    let mean = Outlook::MeanLessSpread(0.0);
+    let mean = Risk::MeanLessSpread(0.0);
     let fitness = FitnessFunction::of_several(worlds.to_vec(), mean, starts, horizon, discount, numerics);
     let score = |policy: &FuzzyPolicy| {
         let fitness = fitness.fitness(&FuzzyKernel::new(policy), f64::NEG_INFINITY, &mut fitness.workspace());

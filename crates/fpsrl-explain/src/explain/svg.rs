@@ -25,7 +25,7 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// A coordinate with at most two digits behind the point; what is no number is 0.
+/// A coordinate with at most two digits behind the point; NaN is 0.
 pub(crate) fn place(value: f64) -> String {
     let rounded = (value * 100.0).round() / 100.0;
     if rounded.is_finite() && rounded != 0.0 { format!("{rounded}") } else { "0".into() }

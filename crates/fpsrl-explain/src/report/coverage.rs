@@ -53,8 +53,8 @@ impl Covered {
         let every = all.len().div_ceil(STEPS).max(1);
         let steps = all.into_iter().step_by(every).collect();
         // What is remembered covers nothing that was not covered before.
-        let log = transitions.without_memory().rows(&moving);
-        Self { coverage: Coverage::of(&system.without_memory(), &log), episodes: episodes.len(), steps }
+        let log = transitions.without_lags().rows(&moving);
+        Self { coverage: Coverage::of(&system.without_lags(), &log), episodes: episodes.len(), steps }
     }
 }
 

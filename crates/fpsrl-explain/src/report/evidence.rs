@@ -72,7 +72,7 @@ pub(super) fn replays(
         .par_iter()
         .map(|&row| replay(system, transitions, world, numerics, row, lengths[row].min(LONGEST.min(system.horizon()))))
         .collect();
-    // What is remembered errs as much as what it is a memory of.
+    // What is lagged errs as much as what it is a lag of.
     let spreads: Vec<f64> = transitions
         .states
         .iter()

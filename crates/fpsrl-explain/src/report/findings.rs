@@ -61,7 +61,7 @@ pub(super) struct Findings {
     pub(super) outside: f64,
     pub(super) covered: Covered,
     pub(super) logged: Option<(f64, usize)>,
-    pub(super) history: Vec<SearchRecord>,
+    pub(super) records: Vec<SearchRecord>,
     pub(super) nfq: Option<(f64, Option<f64>)>,
     pub(super) overlays: Vec<Overlay>,
     /// The policies of which none is both simpler and better, if they were searched.
@@ -87,7 +87,7 @@ impl Findings {
         let Material {
             system, problem_text, world: world_settings, search_starts, starts, numerics, transitions, ..
         } = material;
-        let Material { worlds, policy, summary, raw, history, nfq, front, others, .. } = material;
+        let Material { worlds, policy, summary, raw, records, nfq, front, others, .. } = material;
         progress.begin(Stage::Report, 5);
         let world = world_of(worlds, &system)?;
         let profile = DataProfile::new(&system, &transitions);
@@ -135,7 +135,7 @@ impl Findings {
             sample: sample(&profile, &transitions, system.states().len()),
             model_return: mean(&model_returns),
             logged: logged_return(&system, &transitions),
-            history,
+            records,
             nfq,
             system,
             problem_text,

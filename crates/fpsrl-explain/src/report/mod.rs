@@ -59,7 +59,7 @@ pub struct Material {
     /// `summary.json` as it stands, with fields that this version need not know.
     pub raw: serde_json::Value,
     /// How the search went; empty if that is gone.
-    pub history: Vec<SearchRecord>,
+    pub records: Vec<SearchRecord>,
     /// The returns of NFQ on the model and on the plant, if it has been run.
     pub nfq: Option<(f64, Option<f64>)>,
     /// The policies of which none is both simpler and better, if they were searched.

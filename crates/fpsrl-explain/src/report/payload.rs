@@ -6,7 +6,7 @@ use super::findings::Findings;
 use super::world::PageWorld;
 use crate::explain::Trajectory;
 use fpsrl_base::error::{Error, Result};
-use fpsrl_data::system::Remembered;
+use fpsrl_data::system::Lagged;
 use fpsrl_engine::policy::FuzzyPolicy;
 
 #[derive(Serialize)]
@@ -67,10 +67,10 @@ pub(super) fn payload(findings: &Findings) -> Result<String> {
                 name: &state.name,
                 unit: &state.unit,
                 angle: state.angle,
-                memory: state.memory.is_some(),
-                of: state.memory.and_then(|memory| match memory.of {
-                    Remembered::State(of) => Some(of),
-                    Remembered::Action(_) => None,
+                memory: state.lag.is_some(),
+                of: state.lag.and_then(|lag| match lag.of {
+                    Lagged::State(of) => Some(of),
+                    Lagged::Action(_) => None,
                 }),
                 range: input.range,
             })
@@ -112,7 +112,7 @@ fn page_trajectory(trajectory: &Trajectory, actions: bool) -> PageTrajectory {
     }
 }
 
-/// Numbers that are only looked at, with four digits; what is no number is null.
+/// Numbers that are only looked at, with four digits; NaN is null.
 fn rows(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let short = |value: &f64| format!("{value:.3e}").parse().unwrap_or(*value);
     rows.iter().map(|row| row.iter().map(short).collect()).collect()

@@ -217,12 +217,12 @@ fn returns(findings: &Findings) -> String {
 }
 
 fn learning_curve(findings: &Findings) -> String {
-    let history = &findings.history;
-    if history.is_empty() {
+    let records = &findings.records;
+    if records.is_empty() {
         return String::new();
     }
     let of = |value: fn(&fpsrl_search::search::SearchRecord) -> f64| {
-        every(history.iter().map(|record| (record.iteration as f64, value(record))).collect(), 600)
+        every(records.iter().map(|record| (record.iteration as f64, value(record))).collect(), 600)
     };
     let raced = findings.summary.race;
     let chart = Chart {

@@ -174,7 +174,7 @@ fn panel(findings: &Findings) -> String {
             format!(" <span class=\"unit\">{}</span>", escape(&variable.unit))
         };
         let step = (high - low) / 1000.0;
-        // What only the world looks at follows what it is a memory of, and needs no slider to be seen.
+        // What only the world looks at follows what it is a lag of, and needs no slider to be seen.
         let hidden = if index < findings.policy.states.len() { "" } else { " hidden style=\"display:none\"" };
         let _ = write!(
             text,

@@ -104,7 +104,7 @@ pub struct NfqState {
     /// The network with the best return on the world model.
     pub best: QNetwork,
     /// A row an iteration.
-    pub history: Vec<NfqRecord>,
+    pub records: Vec<NfqRecord>,
 }
 
 /// NFQ under way on a log: [`Nfq::step`] makes one iteration.
@@ -192,7 +192,7 @@ impl<'a> Nfq<'a> {
             following: Batch::new(following),
             rewards: transitions.rewards.clone(),
             final_values,
-            state: NfqState { best: network.clone(), network, scale: None, history: Vec::new() },
+            state: NfqState { best: network.clone(), network, scale: None, records: Vec::new() },
             settings,
         })
     }
@@ -208,8 +208,8 @@ impl<'a> Nfq<'a> {
                 return Err(fault);
             }
         }
-        if state.scale.is_none() != state.history.is_empty() {
-            return Err("its scale of targets does not belong to its history".into());
+        if state.scale.is_none() != state.records.is_empty() {
+            return Err("its scale of targets does not belong to its records".into());
         }
         self.state = state;
         Ok(())
@@ -222,7 +222,7 @@ impl<'a> Nfq<'a> {
 
     /// Whether all iterations have been made.
     pub fn is_finished(&self) -> bool {
-        self.state.history.len() >= self.settings.iterations
+        self.state.records.len() >= self.settings.iterations
     }
 
     /// The greedy policy that did best on the world model.
@@ -246,13 +246,13 @@ impl<'a> Nfq<'a> {
         let mut workspace = self.fitness.workspace();
         let returns = self.fitness.returns(&QPolicyKernel::new(&policy), &mut workspace);
         let model_return = returns.iter().sum::<f64>() / returns.len() as f64;
-        let before = self.state.history.last().map_or(f64::NEG_INFINITY, |record| record.best);
+        let before = self.state.records.last().map_or(f64::NEG_INFINITY, |record| record.best);
         if model_return > before {
             self.state.best = policy.network;
         }
         let record =
-            NfqRecord { iteration: self.state.history.len() + 1, error, model_return, best: before.max(model_return) };
-        self.state.history.push(record);
+            NfqRecord { iteration: self.state.records.len() + 1, error, model_return, best: before.max(model_return) };
+        self.state.records.push(record);
         record
     }
 
@@ -263,7 +263,7 @@ impl<'a> Nfq<'a> {
     fn fit(&mut self, targets: &[f32]) -> f64 {
         let network = &mut self.state.network;
         let stream = Stream::new(self.settings.seed, Purpose::QWeights);
-        *network = QNetwork::random(&network.sizes, stream, self.state.history.len() as u32);
+        *network = QNetwork::random(&network.sizes, stream, self.state.records.len() as u32);
         let mut rprop = Rprop::new(network.parameters.len());
         let mut centred = network.centred();
         let mut best = (f64::INFINITY, Vec::new());
@@ -407,7 +407,7 @@ mod tests {
         while !nfq.is_finished() {
             nfq.step();
         }
-        let best = nfq.state().history.last().unwrap().best;
+        let best = nfq.state().records.last().unwrap().best;
         assert!(best > -50.0, "{best}");
     }
 
@@ -478,7 +478,7 @@ mod tests {
         while !nfq.is_finished() {
             nfq.step();
         }
-        let best = nfq.state().history.last().unwrap().best;
+        let best = nfq.state().records.last().unwrap().best;
         assert!(best > -2.0, "{best}");
     }
 

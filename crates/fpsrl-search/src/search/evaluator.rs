@@ -14,7 +14,7 @@ use crate::SearchSettings;
 use crate::optimiser::Scope;
 use fpsrl_data::System;
 use fpsrl_engine::policy::FuzzyKernel;
-use fpsrl_engine::rollout::{Fitness, FitnessFunction, Outlook};
+use fpsrl_engine::rollout::{Fitness, FitnessFunction, Risk};
 use fpsrl_engine::world::World;
 
 /// A position to be scored.
@@ -93,7 +93,7 @@ impl<'a> Threads<'a> {
                 let horizon = steps.unwrap_or(horizon);
                 let starts = system.search_starts(first, starts);
                 let (worlds, outlook) = match member {
-                    Some(member) => (vec![self.worlds[member % self.worlds.len()]], Outlook::MeanLessSpread(0.0)),
+                    Some(member) => (vec![self.worlds[member % self.worlds.len()]], Risk::MeanLessSpread(0.0)),
                     None => (self.worlds.clone(), outlook(settings)),
                 };
                 FitnessFunction::of_several(worlds, outlook, &starts, horizon, discount, numerics)

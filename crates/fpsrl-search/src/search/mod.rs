@@ -13,12 +13,12 @@ pub use front::{FrontPoint, none_simpler_and_better, thin_out};
 
 use crate::RuleSpace;
 use crate::optimiser::Optimiser;
-use crate::{OutlookKind, SearchSettings};
+use crate::{RiskKind, SearchSettings};
 use fpsrl_base::error::Result;
 use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_data::System;
 use fpsrl_engine::policy::FuzzyPolicy;
-use fpsrl_engine::rollout::Outlook;
+use fpsrl_engine::rollout::Risk;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 use methods::Method;
@@ -85,7 +85,7 @@ pub struct Search<'a, O, E> {
     optimiser: O,
     evaluator: E,
     limits: Limits,
-    history: Vec<SearchRecord>,
+    records: Vec<SearchRecord>,
     /// The last round that improved the best fitness.
     improved: usize,
     /// Seconds that were spent before this process took the search up.
@@ -134,7 +134,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
             optimiser,
             evaluator,
             limits,
-            history: Vec::new(),
+            records: Vec::new(),
             improved: 0,
             earlier_seconds: 0.0,
             began: Instant::now(),
@@ -142,10 +142,10 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
     }
 
     /// Goes on from what had been recorded when the optimiser's state was saved.
-    pub fn going_on(mut self, improved: usize, history: Vec<SearchRecord>) -> Self {
+    pub fn going_on(mut self, improved: usize, records: Vec<SearchRecord>) -> Self {
         self.improved = improved;
-        self.earlier_seconds = history.last().map_or(0.0, |record| record.seconds);
-        self.history = history;
+        self.earlier_seconds = records.last().map_or(0.0, |record| record.seconds);
+        self.records = records;
         self
     }
 
@@ -160,8 +160,8 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
     }
 
     /// What has been recorded so far, a row a round.
-    pub fn history(&self) -> &[SearchRecord] {
-        &self.history
+    pub fn records(&self) -> &[SearchRecord] {
+        &self.records
     }
 
     /// The best policy so far and its mean return on the world.
@@ -190,7 +190,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
 
     /// Why the search is over, if it is.
     pub fn ending(&self) -> Option<Ending> {
-        let last = self.history.last()?.iteration;
+        let last = self.records.last()?.iteration;
         if self.optimiser.is_finished() || self.limits.rounds.is_some_and(|rounds| last >= rounds) {
             Some(Ending::Finished)
         } else if self.limits.patience.is_some_and(|patience| last - self.improved >= patience) {
@@ -214,7 +214,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
         let (stage, _) = self.optimiser.stage();
         self.optimiser.tell(&told);
         let steps: u64 = scores.iter().map(|score| score.model_steps).sum();
-        let iteration = self.history.last().map_or(0, |record| record.iteration + 1);
+        let iteration = self.records.last().map_or(0, |record| record.iteration + 1);
         let best = self.optimiser.best().1;
         if best > before {
             self.improved = iteration;
@@ -225,11 +225,11 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
             iteration,
             best,
             mean: if known.is_empty() { best } else { known.iter().sum::<f64>() / known.len() as f64 },
-            model_steps: self.history.last().map_or(0, |record| record.model_steps) + steps,
+            model_steps: self.records.last().map_or(0, |record| record.model_steps) + steps,
             seconds: self.earlier_seconds + self.began.elapsed().as_secs_f64(),
             stage,
         };
-        self.history.push(record);
+        self.records.push(record);
         record
     }
 
@@ -260,9 +260,9 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
 }
 
 /// How the members of an ensemble become one fitness, as far as the user's caution goes.
-pub fn outlook(settings: &SearchSettings) -> Outlook {
+pub fn outlook(settings: &SearchSettings) -> Risk {
     match settings.outlook {
-        OutlookKind::Worst => Outlook::Worst,
-        OutlookKind::Spread => Outlook::MeanLessSpread(2.0 * settings.caution),
+        RiskKind::Worst => Risk::Worst,
+        RiskKind::Spread => Risk::MeanLessSpread(2.0 * settings.caution),
     }
 }

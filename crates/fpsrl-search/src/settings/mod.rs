@@ -6,4 +6,4 @@ mod search;
 
 pub use evaluation::{EvaluationSettings, WrittenEvaluation};
 pub use policy::{PolicySettings, WrittenPolicy};
-pub use search::{Effort, OptimiserKind, OutlookKind, SearchSettings, WrittenSearch};
+pub use search::{Effort, OptimiserKind, RiskKind, SearchSettings, WrittenSearch};

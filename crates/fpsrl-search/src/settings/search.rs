@@ -24,7 +24,7 @@ const EFFORTS: [(&str, Effort); 3] =
     [("quick", Effort::Quick), ("normal", Effort::Normal), ("thorough", Effort::Thorough)];
 
 /// The outlooks by name.
-const OUTLOOKS: [(&str, OutlookKind); 2] = [("spread", OutlookKind::Spread), ("worst", OutlookKind::Worst)];
+const OUTLOOKS: [(&str, RiskKind); 2] = [("spread", RiskKind::Spread), ("worst", RiskKind::Worst)];
 
 /// What searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub enum Effort {
 
 /// How the members of an ensemble become one fitness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutlookKind {
+pub enum RiskKind {
     /// Their mean less a part of their spread; caution says which.
     Spread,
     /// The worst of them.
@@ -89,7 +89,7 @@ pub struct SearchSettings {
     /// From 0, trust the model, to 1, stay where the data is.
     pub caution: f64,
     /// How the members of an ensemble become one fitness.
-    pub outlook: OutlookKind,
+    pub outlook: RiskKind,
     /// The largest share of steps outside the log's ranges that a policy may take; none is no limit.
     pub outside_limit: Option<f64>,
     /// As fast as the machine can, or the same bits on every machine.
@@ -150,7 +150,7 @@ impl Default for SearchSettings {
             start_states: 200,
             patience: Some(200),
             caution: 0.5,
-            outlook: OutlookKind::Spread,
+            outlook: RiskKind::Spread,
             outside_limit: None,
             numerics: Mode::Fast,
         }

@@ -66,7 +66,7 @@ struct Candidate {
     best: f64,
     stalled: bool,
     policy: FuzzyPolicy,
-    history: Vec<SearchRecord>,
+    records: Vec<SearchRecord>,
     /// Of a race: its gap, its start states and its tries.
     race: Option<RaceFigures>,
     /// What the policy earns from the start states of the ceiling.
@@ -81,7 +81,7 @@ impl Growth {
         let steps = policy.rule_step();
         self.candidates.iter().enumerate().find_map(|(index, candidate)| {
             let whole =
-                candidate.rules == steps * (index + 1) && !candidate.history.is_empty() && candidate.best.is_finite();
+                candidate.rules == steps * (index + 1) && !candidate.records.is_empty() && candidate.best.is_finite();
             if whole { candidate.policy.fault() } else { Some("its searches are not whole".into()) }
         })
     }
@@ -131,14 +131,14 @@ impl Growth {
         };
         let (chosen, rules) = chosen.unwrap_or_else(|| (last.policy.clone(), last.rules));
         let searched = self.candidates.iter().find(|candidate| candidate.rules == rules).unwrap_or(last);
-        let searches = || self.candidates.iter().filter_map(|candidate| candidate.history.last());
+        let searches = || self.candidates.iter().filter_map(|candidate| candidate.records.last());
         // If a judge refuses it, the other points are asked, the best first.
         let others = front.iter().rev().map(|point| point.policy.clone()).filter(|other| *other != chosen);
         Ok(Outcome {
             candidates: std::iter::once(chosen.clone()).chain(others).collect(),
             best: searched.best,
             ending: if searched.stalled { Ending::Stalled } else { Ending::Finished },
-            history: searched.history.clone(),
+            records: searched.records.clone(),
             model_steps: searches().map(|last| last.model_steps).sum(),
             seconds: searches().map(|last| last.seconds).sum(),
             race: searched.race,
@@ -177,7 +177,7 @@ impl Task<'_> {
             let now = PolicySettings { grow: false, front: false, rules, ..self.policy.clone() };
             // A kill may leave the checkpoint of a search that is finished already.
             let from = search.take().filter(|saved| saved.policy == now);
-            let Outcome { candidates, best, ending, history, race, .. } = self.conduct(&now, from, keeper, progress)?;
+            let Outcome { candidates, best, ending, records, race, .. } = self.conduct(&now, from, keeper, progress)?;
             let policy = candidates.into_iter().next().ok_or(Error::Internal("a search found no policy"))?;
             let beside_ceiling = self.earned_beside_ceiling(&FuzzyKernel::new(&policy))?;
             if self.policy.grow {
@@ -193,7 +193,7 @@ impl Task<'_> {
             let points = thin_out(self.system, self.search, &space, &worlds, self.options, &policy, progress)?;
             self.worlds.check()?;
             let stalled = ending == Ending::Stalled;
-            growth.candidates.push(Candidate { rules, best, stalled, policy, history, race, beside_ceiling, points });
+            growth.candidates.push(Candidate { rules, best, stalled, policy, records, race, beside_ceiling, points });
             keeper.grown(&growth)?;
         }
         growth.outcome(self.policy)
@@ -236,7 +236,7 @@ mod tests {
             best,
             stalled: false,
             policy: policy.clone(),
-            history: Vec::new(),
+            records: Vec::new(),
             race: None,
             beside_ceiling: best,
             // Of each policy, one with half of its conditions that earns half as much.

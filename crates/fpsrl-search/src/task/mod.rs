@@ -55,7 +55,7 @@ pub struct Outcome {
     /// Why it ended.
     pub ending: Ending,
     /// A row a round; of several searches, those of the one that was chosen.
-    pub history: Vec<SearchRecord>,
+    pub records: Vec<SearchRecord>,
     /// Model steps of all searches, if there was more than one.
     pub model_steps: u64,
     /// Seconds of all searches.
@@ -76,7 +76,7 @@ pub struct Saved {
     /// The optimiser's state, as [`Running::state`] gave it.
     pub state: Value,
     /// What it had recorded.
-    pub history: Vec<SearchRecord>,
+    pub records: Vec<SearchRecord>,
 }
 
 /// What an interrupted search goes on from; the default is a beginning.
@@ -91,7 +91,7 @@ pub struct Begun {
 /// A search under way, as its keeper sees it.
 pub trait Running {
     /// What it has recorded so far, a row a round.
-    fn history(&self) -> &[SearchRecord];
+    fn records(&self) -> &[SearchRecord];
 
     /// All that it must remember besides.
     fn state(&self) -> Result<Value>;
@@ -105,8 +105,8 @@ pub trait Keeper {
     }
 
     /// A search begins, or goes on from these records.
-    fn begin(&mut self, policy: &PolicySettings, history: &[SearchRecord]) -> Result<()> {
-        let _ = (policy, history);
+    fn begin(&mut self, policy: &PolicySettings, records: &[SearchRecord]) -> Result<()> {
+        let _ = (policy, records);
         Ok(())
     }
 
@@ -135,8 +135,8 @@ pub struct Forget;
 impl Keeper for Forget {}
 
 impl<M: Method> Running for Search<'_, M, Threads<'_>> {
-    fn history(&self) -> &[SearchRecord] {
-        Search::history(self)
+    fn records(&self) -> &[SearchRecord] {
+        Search::records(self)
     }
 
     fn state(&self) -> Result<Value> {
@@ -199,7 +199,7 @@ impl Task<'_> {
         self.search.check_rows(self.transitions.len())?;
         let worlds = self.worlds.on_lanes(self.system, self.search.caution)?;
         let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
-        let earlier_seconds = from.as_ref().and_then(|from| from.history.last()).map_or(0.0, |last| last.seconds);
+        let earlier_seconds = from.as_ref().and_then(|from| from.records.last()).map_or(0.0, |last| last.seconds);
         let space = self.space(policy);
         let members = worlds.len();
         let threads = Threads::new(self.system, self.search, &space, worlds, self.options);
@@ -213,12 +213,12 @@ impl Task<'_> {
                 keeper.begin(policy, &[])?;
                 Search::new(&space, method, threads, limits)
             }
-            Some(Saved { state, history, .. }) => {
+            Some(Saved { state, records, .. }) => {
                 let SearchState { optimiser, improved } = restored::<M::State>(state, keeper)?;
                 let method = M::restore(self.system, self.search, &space, members, optimiser)
                     .ok_or_else(|| keeper.broken("its state belongs to another problem".into()))?;
-                keeper.begin(policy, &history)?;
-                Search::new(&space, method, threads, limits).going_on(improved, history)
+                keeper.begin(policy, &records)?;
+                Search::new(&space, method, threads, limits).going_on(improved, records)
             }
         };
         let ending = search.run(progress, |search| {
@@ -230,13 +230,13 @@ impl Task<'_> {
             return Err(Error::Stopped { stage: "search" });
         }
         let (_, best) = search.best();
-        let last = search.history().last().ok_or(Error::Internal("a search left no history"))?;
+        let last = search.records().last().ok_or(Error::Internal("a search left no records"))?;
         Ok(Outcome {
             candidates: search.candidates(MOST_CANDIDATES),
             best,
             ending,
             model_steps: last.model_steps,
-            history: search.history().to_vec(),
+            records: search.records().to_vec(),
             seconds: began.elapsed().as_secs_f64() + earlier_seconds,
             growth: None,
             race: search.optimiser().race_figures(),

@@ -114,7 +114,7 @@ fn learn(kind: Kind, columns: &[Vec<f64>], targets: &[f64], rows: &[usize], seed
     }
 }
 
-/// The mean squared error over the variance; what is no number counts as infinite.
+/// The mean squared error over the variance; NaN counts as infinite.
 fn error(learned: &Predictor, samples: &Samples) -> f64 {
     let point = |row: usize| (0..samples.width()).map(|input| samples.input(row, input)).collect::<Vec<f64>>();
     let square = |row: usize| (learned.evaluate(&point(row)) - samples.target(row)).powi(2);

@@ -8,13 +8,13 @@ mod written;
 pub use fpsrl_base::files::FORMAT;
 pub use fpsrl_base::settings::{OneOrMany, OrAuto, OrWord};
 pub use fpsrl_data::system::{
-    ActionVariable, Carried, HISTORIES, History, LONGEST_HISTORY, Lags, Memory, Remembered, SetPoint, StartRule,
+    ActionVariable, Carried, HISTORIES, History, LONGEST_HISTORY, Lag, Lagged, Lags, SetPoint, StartRule,
     StateVariable, WrittenAction, WrittenState, WrittenSystem, benchmark_names,
 };
 pub use fpsrl_data::{DataSettings, LogSettings, Row, System, WrittenData};
 pub use fpsrl_engine::formula::{Formula, FormulaError, Function, Kind};
 pub use fpsrl_search::{
-    Budget, Effort, EvaluationSettings, OptimiserKind, OutlookKind, PolicySettings, SearchSettings, WrittenEvaluation,
+    Budget, Effort, EvaluationSettings, OptimiserKind, PolicySettings, RiskKind, SearchSettings, WrittenEvaluation,
     WrittenPolicy, WrittenSearch,
 };
 pub use fpsrl_world::{WorldKind, WorldSettings, WrittenWorld};

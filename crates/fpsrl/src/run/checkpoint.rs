@@ -94,8 +94,8 @@ pub(super) fn read(run: &RunDirectory, checkpoint_every: Duration) -> Result<Opt
     let mut search = None;
     if let Some(file) = checkpoint {
         usable(CHECKPOINT, &file.world_sha256, &file.numerics, file.prune)?;
-        let history = history(run, file.rows)?;
-        search = Some(Saved { policy: parse(&file.problem)?.policy, state: file.state, history });
+        let records = records(run, file.rows)?;
+        search = Some(Saved { policy: parse(&file.problem)?.policy, state: file.state, records });
     }
     let options = SearchOptions { checkpoint_every, ..SearchOptions::of(&problem.search, prune) };
     let begun = Begun { growth: growth.map(|file| file.growth), search };
@@ -112,13 +112,13 @@ fn read_if_there<T: DeserializeOwned>(run: &RunDirectory, name: &str) -> Result<
 }
 
 /// The rows that belong to a checkpoint.
-fn history(run: &RunDirectory, rows: usize) -> Result<Vec<SearchRecord>> {
+fn records(run: &RunDirectory, rows: usize) -> Result<Vec<SearchRecord>> {
     let path = run.file(CHECKPOINT_ROWS);
     let mut reader = csv::Reader::from_path(&path).map_err(|error| broken(run, CHECKPOINT, error.to_string()))?;
-    let history: Vec<SearchRecord> = reader.deserialize().take(rows).filter_map(|row| row.ok()).collect();
-    let whole = history.len() == rows && history.iter().enumerate().all(|(index, record)| record.iteration == index);
+    let records: Vec<SearchRecord> = reader.deserialize().take(rows).filter_map(|row| row.ok()).collect();
+    let whole = records.len() == rows && records.iter().enumerate().all(|(index, record)| record.iteration == index);
     if whole {
-        return Ok(history);
+        return Ok(records);
     }
     let told = format!("{} does not hold the {rows} rows that belong to it", path.display());
     Err(broken(run, CHECKPOINT, told))
@@ -181,22 +181,22 @@ impl<'a> CheckpointKeeper<'a> {
 
     /// Writes a checkpoint now.
     fn save(&mut self, running: &dyn Running) -> Result<()> {
-        let history = running.history();
-        if history.is_empty() {
+        let records = running.records();
+        if records.is_empty() {
             return Ok(());
         }
         match &mut self.rows {
-            None => self.begin_rows(history)?,
+            None => self.begin_rows(records)?,
             Some(rows) => {
                 let mut append = || {
-                    for row in &history[self.written..] {
+                    for row in &records[self.written..] {
                         writeln!(rows, "{}", search_row(row))?;
                     }
                     rows.flush()?;
                     rows.get_ref().sync_data()
                 };
                 append().map_err(|source| Error::write(&self.run.file(CHECKPOINT_ROWS), source))?;
-                self.written = history.len();
+                self.written = records.len();
             }
         }
         files::write_json(
@@ -206,7 +206,7 @@ impl<'a> CheckpointKeeper<'a> {
                 world_sha256: self.world_sha256.clone(),
                 numerics: self.options.numerics.to_string(),
                 prune: self.options.prune,
-                rows: history.len(),
+                rows: records.len(),
                 state: running.state()?,
             },
         )
@@ -219,13 +219,13 @@ impl Keeper for CheckpointKeeper<'_> {
         self.text = self.problem.to_toml();
     }
 
-    fn begin(&mut self, policy: &PolicySettings, history: &[SearchRecord]) -> Result<()> {
+    fn begin(&mut self, policy: &PolicySettings, records: &[SearchRecord]) -> Result<()> {
         self.text = Problem { policy: policy.clone(), ..self.problem.clone() }.to_toml();
         (self.rows, self.written) = (None, 0);
         self.due = Instant::now() + self.options.checkpoint_every;
-        match history.is_empty() {
+        match records.is_empty() {
             true => [CHECKPOINT, CHECKPOINT_ROWS].into_iter().try_for_each(|name| self.run.remove(name)),
-            false => self.begin_rows(history),
+            false => self.begin_rows(records),
         }
     }
 

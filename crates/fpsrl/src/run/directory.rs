@@ -125,13 +125,13 @@ impl RunDirectory {
         graph::after(name).into_iter().filter(|later| *later != SUMMARY).try_for_each(|later| self.remove(later))
     }
 
-    /// Removes a file of the run; one that is not there is none the worse.
+    /// Removes a file of the run; one that is not there is no error.
     pub(super) fn remove(&self, name: &str) -> Result<()> {
         if name == FRONT { remove_front(&self.file(FRONT)) } else { remove(&self.file(name)) }
     }
 }
 
-/// Removes a file; one that is not there is none the worse.
+/// Removes a file; one that is not there is no error.
 fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path, error)),

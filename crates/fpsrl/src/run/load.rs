@@ -176,7 +176,7 @@ impl RunDirectory {
         let worlds = self.worlds(problem)?;
         let numerics = SearchOptions::of(&problem.search, true).numerics;
         let judged = Judged::of(&worlds, problem.clone(), policy, summary, numerics);
-        Ok(judged.searched(self.search_history()?, self.front()?))
+        Ok(judged.searched(self.search_records()?, self.front()?))
     }
 
     /// What can be exported: the policy, and what is known of it if anything is. The rules alone need no world model.
@@ -200,7 +200,7 @@ impl RunDirectory {
     }
 
     /// The search's record; empty if it is gone.
-    fn search_history(&self) -> Result<Vec<SearchRecord>> {
+    fn search_records(&self) -> Result<Vec<SearchRecord>> {
         let path = self.file(SEARCH);
         if !path.exists() {
             return Ok(Vec::new());

@@ -84,15 +84,15 @@ impl RunDirectory {
         progress.end(Stage::Nfq);
 
         let policy = nfq.best();
-        let history = &nfq.state().history;
-        let best = history.last().map_or(f64::NEG_INFINITY, |record| record.best);
+        let records = &nfq.state().records;
+        let best = records.last().map_or(f64::NEG_INFINITY, |record| record.best);
         let starts = problem.evaluation_starts();
         let kernel = QPolicyKernel::new(&policy);
         let model_return = mean(&world_returns(&problem.system, world.as_ref(), &kernel, &starts, numerics));
         worlds.source().check()?;
         let act = |state: &[f64]| policy.act(state);
         let true_return = problem.system.plant().map(|plant| mean(&true_returns(&problem.system, plant, act, &starts)));
-        let best_iteration = history.iter().find(|record| record.model_return == best).map_or(0, |best| best.iteration);
+        let best_iteration = records.iter().find(|record| record.model_return == best).map_or(0, |best| best.iteration);
         let result = NfqResult {
             settings: settings.clone(),
             best_iteration,
@@ -102,7 +102,7 @@ impl RunDirectory {
             world_sha256: world_sha256.clone(),
             policy,
         };
-        let prepared = [self.prepare_nfq_rows(history)?, files::prepare_json(&self.file(NFQ), &result)?];
+        let prepared = [self.prepare_nfq_rows(records)?, files::prepare_json(&self.file(NFQ), &result)?];
         // A page that shows what NFQ reached before is of the past.
         if self.file(NFQ).exists() {
             self.remove(REPORT)?;
@@ -112,10 +112,10 @@ impl RunDirectory {
         Ok(result)
     }
 
-    fn prepare_nfq_rows(&self, history: &[NfqRecord]) -> Result<files::Prepared> {
+    fn prepare_nfq_rows(&self, records: &[NfqRecord]) -> Result<files::Prepared> {
         files::prepare(&self.file(NFQ_ROWS), |file| {
             writeln!(file, "iteration,error,model_return,best")?;
-            for NfqRecord { iteration, error, model_return, best } in history {
+            for NfqRecord { iteration, error, model_return, best } in records {
                 writeln!(file, "{iteration},{error:?},{model_return:?},{best:?}")?;
             }
             Ok(())

@@ -194,7 +194,7 @@ impl RunDirectory {
         Origins::of(self, problem, Some(origins::policy_digest(&choice.policy)?))?.stamp(&mut summary);
         let mut prepared = vec![
             files::prepare_json(&self.file(POLICY), &choice.policy)?,
-            prepare_history(&self.file(SEARCH), found.history())?,
+            prepare_records(&self.file(SEARCH), found.records())?,
             files::prepare_json(&self.file(SUMMARY), &summary)?,
         ];
         if *problem != self.problem()? {
@@ -285,7 +285,7 @@ impl RunDirectory {
     /// other policy that the directory knows.
     pub fn ceiling(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {
         let problem = self.problem()?;
-        // Others help where they can; one that is missing or does not fit is none the worse.
+        // Others help where they can; one that is missing or does not fit is no error.
         let others = [self.simple_policy(&problem).ok(), self.start_policy(&problem).ok().flatten()];
         let policy = self.policy(&problem)?;
         let mut helpers: Vec<FuzzyPolicy> = others.into_iter().flatten().filter(|other| *other != policy).collect();
@@ -402,10 +402,10 @@ fn with_helpers<T>(
 }
 
 /// Writes `search.csv` beside its place.
-fn prepare_history(path: &Path, history: &[SearchRecord]) -> Result<Prepared> {
+fn prepare_records(path: &Path, records: &[SearchRecord]) -> Result<Prepared> {
     files::prepare(path, |file| {
         writeln!(file, "{SEARCH_HEADER}")?;
-        history.iter().try_for_each(|record| writeln!(file, "{}", search_row(record)))
+        records.iter().try_for_each(|record| writeln!(file, "{}", search_row(record)))
     })
 }
 

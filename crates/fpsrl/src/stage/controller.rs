@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_data::System;
-use fpsrl_data::system::Remembered;
+use fpsrl_data::system::Lagged;
 use fpsrl_engine::policy::FuzzyPolicy;
 use fpsrl_exchange::export::certificate::{self, Certificate, Execution, Interface};
 use fpsrl_exchange::export::{Controller, Guard, OutOfRange, Precision, Provenance, Response, Target, Vectors};
@@ -113,19 +113,19 @@ impl Source {
     }
 }
 
-/// What is to be said of a problem's memory: the controller has none, so its inputs must bring it.
+/// What is to be said of a problem's lags: the controller keeps none, so its inputs must bring them.
 fn notes(system: &System) -> Vec<String> {
     let mut notes = Vec::new();
     for state in system.policy_states() {
-        let Some(memory) = state.memory else { continue };
-        let of = match memory.of {
-            Remembered::State(of) => system.states()[of].name.clone(),
-            Remembered::Action(of) => {
+        let Some(lag) = state.lag else { continue };
+        let of = match lag.of {
+            Lagged::State(of) => system.states()[of].name.clone(),
+            Lagged::Action(of) => {
                 let action = &system.actions()[of];
                 action.set_point.as_ref().map_or(&action.name, |set_point| &set_point.name).clone()
             }
         };
-        let steps = if memory.lag == 1 { "1 step".into() } else { format!("{} steps", memory.lag) };
+        let steps = if lag.steps == 1 { "1 step".into() } else { format!("{} steps", lag.steps) };
         notes.push(format!("the input {} is what {of} was {steps} before", state.name));
     }
     for action in system.actions() {

@@ -68,7 +68,7 @@ impl DataReport {
 /// What transitions cover, and whether they are their own mirror image where that is declared.
 fn look(problem: &Problem, transitions: &Transitions) -> (Coverage, Option<Symmetry>) {
     // What is remembered covers nothing that was not covered before.
-    let (recorded, log) = (problem.system.without_memory(), transitions.without_memory());
+    let (recorded, log) = (problem.system.without_lags(), transitions.without_lags());
     let symmetry = (problem.policy.mirrored || problem.world.mirror).then(|| Symmetry::of(&recorded, &log));
     (Coverage::of(&recorded, &log), symmetry)
 }

@@ -120,8 +120,8 @@ impl Found {
     }
 
     /// How the search went, a row a round.
-    pub fn history(&self) -> &[SearchRecord] {
-        &self.outcome.history
+    pub fn records(&self) -> &[SearchRecord] {
+        &self.outcome.records
     }
 
     /// The policies of which none is both simpler and better, if they were searched.
@@ -150,10 +150,10 @@ impl Found {
     /// The figures of a run up to this choice.
     pub fn summary(&self, choice: &Choice) -> Result<Summary> {
         let mut summary = self.worlds.summary(&self.problem)?;
-        let Outcome { best, ending, history, model_steps, seconds, growth, race, .. } = &*self.outcome;
+        let Outcome { best, ending, records, model_steps, seconds, growth, race, .. } = &*self.outcome;
         summary.rules = choice.policy.rule_count();
         summary.promise = Some(choice.promise.clone());
-        summary.iterations = history.last().map_or(0, |last| last.iteration);
+        summary.iterations = records.last().map_or(0, |last| last.iteration);
         summary.model_steps = Some(*model_steps);
         summary.search_return = Some(*best);
         let stalled = *ending == Ending::Stalled;

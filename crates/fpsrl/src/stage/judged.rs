@@ -29,7 +29,7 @@ pub struct Judged {
     problem: Arc<Problem>,
     policy: Arc<FuzzyPolicy>,
     summary: Summary,
-    history: Arc<Vec<SearchRecord>>,
+    records: Arc<Vec<SearchRecord>>,
     front: Option<Arc<(Front, Vec<FuzzyPolicy>)>>,
     numerics: Numerics,
 }
@@ -61,7 +61,7 @@ impl Found {
             problem: Arc::new(problem),
             summary: self.summary(&choice)?,
             policy: Arc::new(choice.policy),
-            history: Arc::new(self.history().to_vec()),
+            records: Arc::new(self.records().to_vec()),
             front: None,
             numerics: self.options().numerics,
         };
@@ -94,15 +94,15 @@ impl Judged {
             problem: Arc::new(problem),
             policy: Arc::new(policy),
             summary,
-            history: Arc::default(),
+            records: Arc::default(),
             front: None,
             numerics,
         }
     }
 
     /// The same, with how its search went.
-    pub(crate) fn searched(mut self, history: Vec<SearchRecord>, front: Option<(Front, Vec<FuzzyPolicy>)>) -> Self {
-        self.history = Arc::new(history);
+    pub(crate) fn searched(mut self, records: Vec<SearchRecord>, front: Option<(Front, Vec<FuzzyPolicy>)>) -> Self {
+        self.records = Arc::new(records);
         self.front = front.map(Arc::new);
         self
     }
@@ -235,7 +235,7 @@ impl Judged {
             numerics: self.numerics,
             summary: self.summary.clone(),
             raw: serde_json::from_str(&raw).unwrap_or_default(),
-            history: self.history.to_vec(),
+            records: self.records.to_vec(),
             nfq,
             front: self.front.as_deref().cloned(),
             others,

@@ -11,7 +11,7 @@ use fpsrl_data::simulate::simulate;
 use fpsrl_data::system::StartRule;
 use fpsrl_data::{System, Transitions, absorbing, csv, generate};
 use fpsrl_engine::simd::Numerics;
-use fpsrl_world::Remembering;
+use fpsrl_world::LaggedWorld;
 
 use super::data_report::{self, DataReport};
 use super::worlds::start_process;
@@ -134,7 +134,7 @@ impl Log {
 /// Draws a log from the simulator of a problem.
 fn simulated(problem: &Problem, progress: &Progress) -> Result<Transitions> {
     let process = Arc::new(start_process(&problem.system, &problem.world)?);
-    let world = Remembering::new(&problem.system, Arc::clone(&process));
+    let world = LaggedWorld::new(&problem.system, Arc::clone(&process));
     let numerics = Numerics::detect(problem.search.numerics);
     let drawn = simulate(&problem.system, &problem.data, &world, numerics, progress);
     process.check()?;

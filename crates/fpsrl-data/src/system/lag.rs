@@ -1,4 +1,4 @@
-//! What a state remembers: values of states and actions some steps back, as further state variables.
+//! Lags: values of states and actions some steps back, as further state variables.
 //!
 //! A plant with dead time, or with something inside that no sensor shows, moves by more than its present state and action.
 //! So states may carry lagged values: `level_1` is the level one step back, `valve_1` the valve's. They follow the
@@ -7,7 +7,7 @@
 
 use serde::Deserialize;
 
-use super::written::{Surroundings, check_memory};
+use super::written::{Surroundings, check_lags};
 use super::{ActionVariable, StateVariable, System};
 use fpsrl_base::error::{Error, Result};
 
@@ -19,27 +19,27 @@ pub const LONGEST_HISTORY: usize = 50;
 
 /// What a state variable carries along instead of moving by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct Lag {
     /// What it is a past value of.
-    pub of: Remembered,
+    pub of: Lagged,
     /// How many steps that is back; 1 is the last step.
-    pub lag: usize,
+    pub steps: usize,
     /// Where its next value comes from.
     pub from: Carried,
     /// Whether the policy sees it.
     pub seen: bool,
 }
 
-/// What is remembered.
+/// What a lagged value is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remembered {
+pub enum Lagged {
     /// A state variable of this number.
     State(usize),
     /// An action of this number; if it is a change, the set-point that it changes.
     Action(usize),
 }
 
-/// Where the next value of a memory comes from.
+/// Where the next value of a lagged variable comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
     /// What the state variable of this number was before the step.
@@ -113,10 +113,10 @@ pub(super) fn memories(
         name
     };
     let mut all: Vec<StateVariable> = Vec::new();
-    let mut add = |of: Remembered, lag: usize, seen: bool, variable: StateVariable| {
+    let mut add = |of: Lagged, lag: usize, seen: bool, variable: StateVariable| {
         // Where it comes from is known once all have their places.
         let from = Carried::State(usize::MAX);
-        all.push(StateVariable { memory: Some(Memory { of, lag, from, seen }), ..variable });
+        all.push(StateVariable { lag: Some(Lag { of, steps: lag, from, seen }), ..variable });
     };
     let chosen = |name: &str, lag: usize| match lags {
         Lags::Steps(steps) => lag <= *steps,
@@ -126,7 +126,7 @@ pub(super) fn memories(
         for lag in 1..=steps {
             let name = name(&state.name, lag);
             let seen = chosen(&name, lag);
-            add(Remembered::State(index), lag, seen, StateVariable { name, columns: Vec::new(), ..state.clone() });
+            add(Lagged::State(index), lag, seen, StateVariable { name, columns: Vec::new(), ..state.clone() });
         }
     }
     for (index, action) in actions.iter().enumerate() {
@@ -144,9 +144,9 @@ pub(super) fn memories(
                 data_start: limits,
                 centre: None,
                 width: None,
-                memory: None,
+                lag: None,
             };
-            add(Remembered::Action(index), lag, seen, variable);
+            add(Lagged::Action(index), lag, seen, variable);
         }
     }
     if let Lags::Names(names) = lags
@@ -155,18 +155,18 @@ pub(super) fn memories(
         let known = all.into_iter().map(|variable| variable.name).collect();
         return Err(Error::UnknownName { kind: "lagged variable", name: unknown.clone(), known });
     }
-    let is_seen = |variable: &StateVariable| variable.memory.is_some_and(|memory| memory.seen);
+    let is_seen = |variable: &StateVariable| variable.lag.is_some_and(|lag| lag.seen);
     // Stable, so that what belongs together stays together.
     all.sort_by_key(|variable| !is_seen(variable));
-    let places: Vec<Memory> = all.iter().filter_map(|variable| variable.memory).collect();
+    let places: Vec<Lag> = all.iter().filter_map(|variable| variable.lag).collect();
     for variable in &mut all {
-        let Some(memory) = &mut variable.memory else { continue };
-        let before = places.iter().position(|other| other.of == memory.of && other.lag + 1 == memory.lag);
-        memory.from = match (memory.of, before) {
+        let Some(lag) = &mut variable.lag else { continue };
+        let before = places.iter().position(|other| other.of == lag.of && other.steps + 1 == lag.steps);
+        lag.from = match (lag.of, before) {
             (_, Some(place)) => Carried::State(states.len() + place),
-            (Remembered::State(state), None) => Carried::State(state),
-            (Remembered::Action(action), None) if actions[action].set_point.is_some() => Carried::SetPoint(action),
-            (Remembered::Action(action), None) => Carried::Action(action),
+            (Lagged::State(state), None) => Carried::State(state),
+            (Lagged::Action(action), None) if actions[action].set_point.is_some() => Carried::SetPoint(action),
+            (Lagged::Action(action), None) => Carried::Action(action),
         };
     }
     Ok(all)
@@ -180,32 +180,31 @@ pub(super) fn least_history(states: &[StateVariable], actions: &[ActionVariable]
             let longest = HISTORIES[HISTORIES.len() - 1];
             let all = memories(states, actions, longest, lags)?;
             // The last value that a rate limit needs is there without any history.
-            let is_free = |memory: &Memory| match memory.of {
-                Remembered::Action(action) => memory.lag == 1 && actions[action].needs_last(),
-                Remembered::State(_) => false,
+            let is_free = |lag: &Lag| match lag.of {
+                Lagged::Action(action) => lag.steps == 1 && actions[action].needs_last(),
+                Lagged::State(_) => false,
             };
-            let seen =
-                all.iter().filter_map(|variable| variable.memory).filter(|memory| memory.seen && !is_free(memory));
-            Ok(seen.map(|memory| memory.lag).max().unwrap_or(0))
+            let seen = all.iter().filter_map(|variable| variable.lag).filter(|lag| lag.seen && !is_free(lag));
+            Ok(seen.map(|lag| lag.steps).max().unwrap_or(0))
         }
     }
 }
 
 impl System {
-    /// How many of the state variables are not memory; they come first.
+    /// How many of the state variables are not lagged; they come first.
     pub fn current_states(&self) -> usize {
-        self.states.iter().take_while(|state| state.memory.is_none()).count()
+        self.states.iter().take_while(|state| state.lag.is_none()).count()
     }
 
     /// The state variables that the policy sees: the first ones of all.
     pub fn policy_states(&self) -> &[StateVariable] {
-        let sees = |state: &&StateVariable| state.memory.is_none_or(|memory| memory.seen);
+        let sees = |state: &&StateVariable| state.lag.is_none_or(|lag| lag.seen);
         &self.states[..self.states.iter().take_while(sees).count()]
     }
 
-    /// The longest memory, in steps.
-    pub fn longest_memory(&self) -> usize {
-        self.states.iter().filter_map(|state| state.memory).map(|memory| memory.lag).max().unwrap_or(0)
+    /// The longest lag, in steps.
+    pub fn longest_lag(&self) -> usize {
+        self.states.iter().filter_map(|state| state.lag).map(|lag| lag.steps).max().unwrap_or(0)
     }
 
     /// A state with the given values of its first variables, at rest: what it remembers of a state variable is its present
@@ -219,9 +218,9 @@ impl System {
     pub fn at_rest(&self, given: &[f64]) -> Vec<f64> {
         let value = |index: usize| {
             let state = &self.states[index];
-            match state.memory.map(|memory| memory.of) {
+            match state.lag.map(|lag| lag.of) {
                 _ if index < given.len() => given[index],
-                Some(Remembered::State(of)) if of < given.len() => given[of],
+                Some(Lagged::State(of)) if of < given.len() => given[of],
                 _ => 0.5 * (state.start[0] + state.start[1]),
             }
         };
@@ -231,8 +230,8 @@ impl System {
     /// The same system with so many past steps of every state and action; what it remembered before goes.
     pub fn with_history(&self, steps: usize) -> Result<Self> {
         let around = Surroundings { history: Some(History::Steps(steps)), lags: self.lags.clone(), simulated: false };
-        let mut system = self.without_memory();
-        check_memory(&system.states, &system.actions, &around)?;
+        let mut system = self.without_lags();
+        check_lags(&system.states, &system.actions, &around)?;
         let memories = memories(&system.states, &system.actions, steps, &system.lags)?;
         system.states.extend(memories);
         system.history = around.history;
@@ -242,8 +241,8 @@ impl System {
         Ok(system)
     }
 
-    /// The same system without memory, for whoever looks at the log as it was recorded.
-    pub fn without_memory(&self) -> Self {
+    /// The same system without lags, for whoever looks at the log as it was recorded.
+    pub fn without_lags(&self) -> Self {
         Self { states: self.states[..self.current_states()].to_vec(), ..self.clone() }
     }
 }
@@ -293,11 +292,11 @@ mod tests {
     fn a_history_becomes_state_variables_that_follow_each_other() {
         let system = system("", "file = 'log.csv'\nhistory = 2\n", Lags::default()).unwrap();
         assert_eq!(names(&system), ["level", "heat", "level_1", "level_2", "heat_1", "heat_2", "valve_1", "valve_2"]);
-        let from: Vec<Carried> = system.states[2..].iter().map(|state| state.memory.unwrap().from).collect();
+        let from: Vec<Carried> = system.states[2..].iter().map(|state| state.lag.unwrap().from).collect();
         use Carried::{Action, State};
         assert_eq!(from, [State(0), State(2), State(1), State(4), Action(0), State(6)]);
         assert!(system.states[4].angle && !system.states[3].angle);
-        assert_eq!((system.current_states(), system.policy_states().len(), system.longest_memory()), (2, 2, 2));
+        assert_eq!((system.current_states(), system.policy_states().len(), system.longest_lag()), (2, 2, 2));
         assert_eq!(system.at_rest(&[3.0, 0.5]), [3.0, 0.5, 3.0, 3.0, 0.5, 0.5, 0.5, 0.5]);
     }
 
@@ -308,8 +307,8 @@ mod tests {
         assert_eq!(names(&system)[2..], ["heat_1", "valve_2", "level_1", "level_2", "heat_2", "valve_1"]);
         assert_eq!(system.policy_states().len(), 4);
         // Each takes over what stood one step nearer to the present.
-        assert_eq!(system.states[3].memory.unwrap().from, Carried::State(7));
-        assert_eq!(system.states[6].memory.unwrap().from, Carried::State(2));
+        assert_eq!(system.states[3].lag.unwrap().from, Carried::State(7));
+        assert_eq!(system.states[6].lag.unwrap().from, Carried::State(2));
         assert_eq!(read_back(&system, &surroundings(data, lags).unwrap()), system);
     }
 
@@ -324,7 +323,7 @@ mod tests {
         assert_eq!(changed.actions[0].name, "valve_change");
         assert_eq!(changed.actions[0].limits, [-0.1, 0.1]);
         assert_eq!(changed.policy_states()[2].name, "valve_1");
-        assert_eq!(changed.states[2].memory.unwrap().from, Carried::SetPoint(0));
+        assert_eq!(changed.states[2].lag.unwrap().from, Carried::SetPoint(0));
         for (system, data) in [(limited, without), (changed, with)] {
             assert_eq!(read_back(&system, &surroundings(data, Lags::default()).unwrap()), system);
         }

@@ -1,6 +1,6 @@
 //! Variables of a world that are carried along instead of learned: the past of states and actions.
 //!
-//! Each is a weighted sum, which is exact: its change is what it becomes less what it is. So a world with memory is an ordinary world to whoever computes it: on rows, on lanes, or in a browser.
+//! Each is a weighted sum, which is exact: its change is what it becomes less what it is. So a world with lags is an ordinary world to whoever computes it: on rows, on lanes, or in a browser.
 
 use super::actuator::Actuator;
 use super::model::{VariableModel, WorldModel};
@@ -12,14 +12,14 @@ use fpsrl_engine::rollout::Lanes;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 
-/// The variables of a problem that are memory, in their order.
+/// The variables of a problem that are lagged, in their order.
 pub(super) fn carried(system: &System) -> Vec<VariableModel> {
     let states = system.states().len();
     let inputs = states + system.actions().len();
     let one = |(own, state): (usize, &fpsrl_data::system::StateVariable)| {
         let mut weights = vec![0.0; inputs];
-        let memory = state.memory?;
-        match memory.from {
+        let lag = state.lag?;
+        match lag.from {
             Carried::State(other) => (weights[own], weights[other]) = (-1.0, 1.0),
             Carried::Action(action) => (weights[own], weights[states + action]) = (-1.0, 1.0),
             Carried::SetPoint(action) => weights[states + action] = 1.0,
@@ -46,24 +46,24 @@ impl WorldModel {
 }
 
 impl VariableModel {
-    /// Whether it is memory: carried along, and nothing that was learned.
+    /// Whether it is lagged: carried along, and nothing that was learned.
     pub fn is_carried(&self) -> bool {
         matches!(self.predictor, Predictor::Carried(_))
     }
 }
 
-/// A world that knows nothing of the past, with the memory and the actuators of a problem around it.
-pub struct Remembering<W> {
+/// A world that knows nothing of the past, with the lags and the actuators of a problem around it.
+pub struct LaggedWorld<W> {
     world: W,
     states: usize,
     carried: Vec<(usize, Carried)>,
     actuators: Vec<Actuator>,
 }
 
-impl<W: World> Remembering<W> {
+impl<W: World> LaggedWorld<W> {
     /// Puts what a problem remembers around a world of its current states.
     pub fn new(system: &System, world: W) -> Self {
-        let carried = |(own, state): (usize, &fpsrl_data::system::StateVariable)| Some((own, state.memory?.from));
+        let carried = |(own, state): (usize, &fpsrl_data::system::StateVariable)| Some((own, state.lag?.from));
         Self {
             world,
             states: system.states().len(),
@@ -78,7 +78,7 @@ impl<W: World> Remembering<W> {
     }
 }
 
-impl<W: World> World for Remembering<W> {
+impl<W: World> World for LaggedWorld<W> {
     fn state_count(&self) -> usize {
         self.states
     }
