@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::outside::{Program, command, install, python};
+use crate::outside::{Program, command, environment, install};
 use crate::{Outcome, run};
 
 /// Programs, with the Debian packages that bring them.
@@ -15,6 +15,10 @@ const PROGRAMS: [Program; 5] = [
     Program { command: "octave-cli", debian: "octave-fuzzy-logic-toolkit" },
 ];
 
+/// blark parses Structured Text, pyfuzzylite runs FLL, onnxruntime runs and onnx checks graphs, jsonschema validates. They have
+/// an environment of their own: pyfuzzylite wants an older NumPy than the others.
+const PACKAGES: [&str; 6] = ["blark", "pyfuzzylite>=8", "onnx", "onnxruntime", "numpy", "jsonschema"];
+
 /// Every format, for the benchmarks' policies and for random ones, in every program that can run it.
 pub fn elsewhere(root: &Path) -> Outcome {
     for program in &PROGRAMS {
@@ -22,7 +26,7 @@ pub fn elsewhere(root: &Path) -> Outcome {
             return Outcome::Skipped(why);
         }
     }
-    let python = match python(root) {
+    let python = match environment(root, "target/outside/exports", &PACKAGES) {
         Ok(python) => python,
         Err(why) => return Outcome::Skipped(why),
     };

@@ -18,7 +18,7 @@ pub struct Program {
 const PYTHON: Program = Program { command: "python3", debian: "python3-venv" };
 
 /// Packages from the Python index that the checks use, in one virtual environment.
-const PYTHON_PACKAGES: [&str; 13] = [
+const PYTHON_PACKAGES: [&str; 8] = [
     // Logs of other programs: environments to record and to drive, and writers of every format.
     "gymnasium",
     "minari[create]",
@@ -27,12 +27,6 @@ const PYTHON_PACKAGES: [&str; 13] = [
     "numpy",
     "pyarrow",
     "polars",
-    // Exports: blark parses Structured Text, pyfuzzylite runs FLL, onnxruntime runs and onnx checks graphs.
-    "blark",
-    "pyfuzzylite",
-    "onnx",
-    "onnxruntime",
-    "jsonschema",
     // Worlds.
     "scikit-learn",
 ];

@@ -31,8 +31,7 @@ pub fn arithmetic(root: &Path) -> Outcome {
     if let Outcome::Failed(why) = run(Command::new(fixture).arg(&reference).current_dir(root)) {
         return Outcome::Failed(why);
     }
-    let tests =
-        ["page.test.js", "reference.test.js"].map(|name| root.join("crates/fpsrl-explain/web/tests").join(name));
+    let tests = ["page.test.js", "reference.test.js"].map(|name| root.join("crates/fpsrl-report/web/tests").join(name));
     run(Command::new(NODE.command).arg("--test").args(tests).env("FPSRL_REFERENCE", reference))
 }
 

@@ -88,6 +88,14 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// Something else than a run directory was given.
+    #[error("{} is not a run directory: {why}", path.display())]
+    NotARun {
+        /// What was given.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// A stage needs a file that an earlier stage writes.
     #[error("{} is missing: `{stage}` writes it", path.display())]
     StageMissing {
@@ -183,7 +191,12 @@ impl Error {
                 elsewhere("choose another directory").then(", or overwrite it with ").option("force", None)
             }
             Error::Busy { .. } => "wait until it has finished, or give each its own directory".into(),
-            Error::StageMissing { stage, .. } => Remedy::words("run ").stage(stage, None).then(" first"),
+            Error::StageMissing { path, stage } => Remedy::words("run ").stage(stage, path.parent()).then(" first"),
+            Error::NotARun { .. } => Remedy::words("give the directory that ")
+                .stage("run", None)
+                .then(" made; a log of your own goes through ")
+                .stage("init", None)
+                .then(" first"),
             Error::NoPlant { .. } => Remedy::words(
                 "name a built-in plant as `plant` in the problem file; a log of your own goes beside that file as \
                  transitions.csv, for ",

@@ -112,6 +112,13 @@ impl fmt::Display for Status {
 pub enum Notice {
     /// Work of several runs turns to another one.
     Turning(String),
+    /// Files were removed, because what they were made from is about to change.
+    Removed {
+        /// What changes.
+        origin: &'static str,
+        /// What was made from it.
+        files: Vec<&'static str>,
+    },
     /// The log contradicts `data.action_leads_to`.
     Alignment {
         /// Whether actions lead to the next row; else they lead to their own.
@@ -148,6 +155,9 @@ impl fmt::Display for Notice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Turning(to) => formatter.write_str(to),
+            Self::Removed { origin, files } => {
+                write!(formatter, "removed, because {origin} changes: {}", files.join(", "))
+            }
             Self::Alignment { next, word } => write!(
                 formatter,
                 "warning: by the data, actions lead to {} row: write action_leads_to = \"{word}\" below [data]",

@@ -9,6 +9,7 @@ use fpsrl::run::RunDirectory;
 
 use crate::Failure;
 use crate::arguments::export::{ExportArguments, ImportArguments, VerifyArguments};
+use crate::progress::Bars;
 
 /// Exports a controller.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
@@ -34,7 +35,7 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
             }));
         }
         notes.push(
-            "there is no guard: a policy alone has no data to guard with; export its run directory for one".to_owned(),
+            "no guard: the ranges of the data are unknown without a run directory; export that to get one".to_owned(),
         );
     }
     let settings = Settings {
@@ -131,7 +132,7 @@ pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
         Some(directory) => {
             let run = RunDirectory::open(directory)?;
             let _lock = run.lock()?;
-            policy = run.adopt(&policy)?;
+            policy = run.adopt(&policy, &Bars::new(arguments.quiet))?;
             otherwise = run.measured_otherwise(&policy)?;
             run.file("policy.json")
         }

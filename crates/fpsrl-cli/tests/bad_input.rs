@@ -181,7 +181,7 @@ fn a_directory_without_a_run_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     for stage in ["fit", "search", "evaluate"] {
         assert!(refused(directory.path(), &[stage, "nowhere"]).contains("nowhere cannot be read"));
-        assert!(refused(directory.path(), &[stage, "."]).contains("problem.toml is missing"));
+        assert!(refused(directory.path(), &[stage, "."]).contains("it has no problem.toml"));
     }
 }
 
@@ -189,9 +189,9 @@ fn a_directory_without_a_run_is_refused() {
 fn a_stage_that_comes_too_early_is_told_which_is_first() {
     let directory = finished_run();
     fs::remove_file(directory.path().join("run/policy.json")).unwrap();
-    assert!(refused(directory.path(), &["evaluate", "run"]).contains("hint: run `fpsrl search` first"));
+    assert!(refused(directory.path(), &["evaluate", "run"]).contains("hint: run `fpsrl search run` first"));
     fs::remove_file(directory.path().join("run/world.json")).unwrap();
-    assert!(refused(directory.path(), &["search", "run"]).contains("hint: run `fpsrl fit` first"));
+    assert!(refused(directory.path(), &["search", "run"]).contains("hint: run `fpsrl fit run` first"));
     fs::remove_file(directory.path().join("run/transitions.csv")).unwrap();
     assert!(refused(directory.path(), &["fit", "run"]).contains("transitions.csv is missing"));
 }

@@ -59,7 +59,10 @@ fn a_policy_that_was_edited_is_not_given_the_figures_of_the_old_one() {
     edit_policy(&run);
     for arguments in [["export", "run", "--to", "c"].as_slice(), &["report", "run"]] {
         let said = refused(directory.path(), arguments);
-        assert!(said.contains("its figures are of another policy") && said.contains("fpsrl evaluate run"), "{said}");
+        assert!(
+            said.contains("its figures were computed for another policy") && said.contains("fpsrl evaluate run"),
+            "{said}"
+        );
     }
     succeeds(directory.path(), &["evaluate", "run"]);
     let after = json(&run.join("summary.json"));
@@ -124,8 +127,9 @@ fn worlds_are_refused_when_their_settings_have_changed() {
     replace(&directory.path().join("run/problem.toml"), "reward = \"learn\"", "reward = \"position > 0.6 ? 0 : -1\"");
     for verb in ["search", "evaluate", "report", "nfq"] {
         let said = refused(directory.path(), &[verb, "run"]);
-        let named = said.contains("run/world.json does not fit run/problem.toml") || said.contains("run/summary.json");
-        assert!(named && (said.contains("fpsrl fit run") || said.contains("fpsrl evaluate run")), "{verb}: {said}");
+        // Every verb names the same first step, and it repairs.
+        assert!(said.contains("run/world.json does not fit run/problem.toml"), "{verb}: {said}");
+        assert!(said.contains("run `fpsrl fit run` again"), "{verb}: {said}");
     }
     succeeds(directory.path(), &["fit", "run"]);
     succeeds(directory.path(), &["search", "run"]);
@@ -162,7 +166,7 @@ fn other_start_states_of_the_evaluation_leave_what_is_known_of_the_search() {
     let text = fs::read_to_string(run.join("problem.toml")).unwrap();
     let (head, tail) = text.split_once("[evaluation]").unwrap();
     fs::write(run.join("problem.toml"), format!("{head}[evaluation]{}", tail.replace("= 5", "= 7"))).unwrap();
-    assert!(refused(directory.path(), &["report", "run"]).contains("its figures are of other settings"));
+    assert!(refused(directory.path(), &["report", "run"]).contains("its figures were computed for other settings"));
     succeeds(directory.path(), &["evaluate", "run"]);
     let after = json(&run.join("summary.json"));
     assert_eq!(after["search_return"], before["search_return"]);
@@ -183,7 +187,7 @@ fn a_world_that_was_exchanged_has_none_of_the_old_figures() {
     {
         if arguments[0] != "evaluate" {
             let said = refused(directory.path(), arguments);
-            assert!(said.contains("its figures are of another world model"), "{said}");
+            assert!(said.contains("its figures were computed for another world model"), "{said}");
         }
     }
     succeeds(directory.path(), &["evaluate", "run"]);
@@ -246,4 +250,94 @@ fn a_world_of_an_older_form_is_refused_by_name() {
     fs::write(&path, world.to_string()).unwrap();
     let said = refused(directory.path(), &["search", "run"]);
     assert!(said.contains("run/world.json") && said.contains("fpsrl fit run"), "{said}");
+}
+
+#[test]
+fn limits_of_actions_in_policy_and_problem_are_the_same_or_refused() {
+    let directory = finished_run();
+    let run = directory.path().join("run");
+    replace(&run.join("policy.json"), "-1.0,\n", "-1.5,\n");
+    for arguments in [["evaluate", "run"].as_slice(), &["export", "run", "--to", "c"], &["report", "run"]] {
+        let said = refused(directory.path(), arguments);
+        assert!(said.contains("the limits of `force` are [-1.5, 1.0] instead of [-1.0, 1.0]"), "{said}");
+    }
+}
+
+#[test]
+fn another_seed_is_another_world() {
+    let directory = finished_run();
+    replace(&directory.path().join("run/problem.toml"), "seed = 1", "seed = 2");
+    let said = refused(directory.path(), &["search", "run"]);
+    assert!(said.contains("run/world.json does not fit run/problem.toml") && said.contains("fpsrl fit run"), "{said}");
+}
+
+#[test]
+fn a_run_without_its_figures_is_not_exported_and_one_with_broken_figures_can_be_mended() {
+    let directory = finished_run();
+    let path = directory.path().join("run/summary.json");
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    let said = refused(directory.path(), &["export", "run", "--to", "c"]);
+    assert!(said.contains("summary.json is missing") && said.contains("fpsrl evaluate run"), "{said}");
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let said = refused(directory.path(), &["report", "run"]);
+    assert!(said.contains("truncated") && said.contains("fpsrl evaluate run"), "{said}");
+    succeeds(directory.path(), &["evaluate", "run"]);
+    succeeds(directory.path(), &["export", "run", "--to", "c"]);
+}
+
+#[test]
+fn a_policy_that_nobody_has_judged_is_neither_shown_nor_exported() {
+    let directory = finished_run();
+    succeeds(directory.path(), &["export", "run", "--to", "fll", "--out", "small.fll"]);
+    succeeds(directory.path(), &["import", "small.fll", "--into", "run"]);
+    for arguments in [["report", "run"].as_slice(), &["export", "run", "--to", "c"]] {
+        let said = refused(directory.path(), arguments);
+        assert!(said.contains("it has no figures of this policy yet") && said.contains("fpsrl evaluate run"), "{said}");
+    }
+}
+
+#[test]
+fn the_record_of_another_search_is_not_drawn() {
+    let directory = finished_run();
+    let path = directory.path().join("run/search.csv");
+    fs::write(&path, fs::read_to_string(&path).unwrap() + "99,0.0,0.0,1,1.0,0\n").unwrap();
+    let said = refused(directory.path(), &["report", "run"]);
+    assert!(said.contains("run/search.csv does not fit run/summary.json"), "{said}");
+}
+
+#[test]
+fn a_run_whose_problem_has_changed_is_searched_anew_when_it_is_resumed() {
+    let directory = finished_run();
+    let run = directory.path().join("run");
+    replace(&run.join("problem.toml"), "horizon = 200", "horizon = 100");
+    succeeds(directory.path(), &["run", "--resume", "run", "--quiet"]);
+    let summary = json(&run.join("summary.json"));
+    assert!(summary["search_return"].is_f64() && run.join("search.csv").exists(), "{summary}");
+}
+
+#[test]
+fn rewards_follow_the_formula_that_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut log = "t,level,valve\n".to_owned();
+    let mut level = 1.0;
+    for t in 0..300 {
+        let valve = f64::from(t * 7 % 10) / 10.0;
+        log += &format!("{t},{level:?},{valve:?}\n");
+        level = 0.9 * level + 0.2 * valve;
+    }
+    fs::write(directory.path().join("log.csv"), log).unwrap();
+    let problem = "name = \"tank\"\nhorizon = 10\n[[state]]\nname = \"level\"\n[[action]]\nname = \"valve\"\nlimits = \
+                   [0.0, 1.0]\n[data]\nfile = \"log.csv\"\ntime = \"t\"\n[world]\nreward = \"-level\"\nkind = \"mlp\"\n\
+                   layers = 1\nneurons = 2\nepochs = 2\n[policy]\nrules = 1\n[search]\nparticles = 4\niterations = 2\n\
+                   start_states = 5\n[evaluation]\nstart_states = 5\n";
+    fs::write(directory.path().join("problem.toml"), problem).unwrap();
+    succeeds(directory.path(), &["run", "problem.toml", "--out", "run", "--quiet"]);
+    let earned = || json(&directory.path().join("run/summary.json"))["behaviour"]["logged_return"].as_f64().unwrap();
+    let before = earned();
+    replace(&directory.path().join("run/problem.toml"), "reward = \"-level\"", "reward = \"-2 * level\"");
+    for verb in ["fit", "search", "evaluate"] {
+        succeeds(directory.path(), &[verb, "run", "--quiet"]);
+    }
+    assert!((earned() - 2.0 * before).abs() < 1e-9 * before.abs(), "{} {before}", earned());
 }

@@ -134,7 +134,7 @@ fn explain_says_the_rules_and_draws_them() {
     let said = refused(directory.path(), &["explain", "run", "--svg", "--state", "1"]);
     assert!(said.contains("position, velocity"), "{said}");
     succeed(directory.path(), &["search", "run", "--quiet"]);
-    assert!(refused(directory.path(), &["explain", "run", "--simple"]).contains("`fpsrl report`"));
+    assert!(refused(directory.path(), &["explain", "run", "--simple"]).contains("`fpsrl report run`"));
 }
 
 /// A log of one's own with names that would be markup, two actions and no plant.

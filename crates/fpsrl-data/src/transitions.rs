@@ -1,6 +1,7 @@
 //! Recorded transitions: what the machine did.
 
 use fpsrl_engine::angle::wrap_angle;
+use fpsrl_engine::formula::{self, Formula};
 
 /// Recorded transitions (state, action, next state, reward), a column a variable.
 ///
@@ -64,6 +65,17 @@ impl Transitions {
             terminated: self.terminated.as_ref().map(|ended| rows.iter().map(|&row| ended[row]).collect()),
             carried: self.carried,
         }
+    }
+
+    /// The rewards that a formula gives to the rows; they may be NaN.
+    pub fn rewards_by(&self, formula: &Formula) -> Vec<f64> {
+        let row_of = |columns: &[Vec<f64>], row: usize| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
+        let of_row = |row: usize| {
+            let [states, actions, nexts] =
+                [&self.states, &self.actions, &self.next_states].map(|columns| row_of(columns, row));
+            formula.evaluate(&formula::values(&states, &actions, &nexts))
+        };
+        (0..self.len()).map(of_row).collect()
     }
 
     /// How many state variables are not lagged; they come first.

@@ -96,6 +96,9 @@ pub struct Summary {
     /// The digest of `world.json`; null before it is there.
     #[serde(default)]
     pub world_sha256: Option<String>,
+    /// The digest of `search.csv`; null if no search has found the policy.
+    #[serde(default)]
+    pub search_sha256: Option<String>,
     /// The digest of the problem that the figures are of, `[data]` and `[evaluation]` aside.
     #[serde(default)]
     pub problem_sha256: Option<String>,
@@ -149,6 +152,7 @@ impl Summary {
             data_sha256,
             policy_sha256: None,
             world_sha256: None,
+            search_sha256: None,
             problem_sha256: None,
             evaluation_sha256: None,
         }
@@ -173,6 +177,8 @@ impl Summary {
             seconds: Figures::default(),
             threads: 0,
             version: String::new(),
+            // The record of a search holds times.
+            search_sha256: None,
             ..summary.clone()
         };
         of_the_machine(self) == of_the_machine(other)
@@ -196,6 +202,7 @@ impl Summary {
         self.forget_evaluation();
         self.search_return = None;
         self.search_ending = None;
+        self.search_sha256 = None;
         self.growth = None;
         self.race = None;
         self.model_steps = None;

@@ -35,7 +35,7 @@
 //!
 //! [`stage`] has these artefacts, [`problem`] reads problem files, and [`run`] keeps everything in a directory, as the command
 //! does. The parts lie in crates of their own, each of which knows only those before it: `fpsrl-base`, `fpsrl-engine`,
-//! `fpsrl-data`, `fpsrl-world`, `fpsrl-search`, `fpsrl-explain`, `fpsrl-exchange`. What a user needs of them is here again,
+//! `fpsrl-data`, `fpsrl-world`, `fpsrl-search`, `fpsrl-explain`, `fpsrl-report`, `fpsrl-exchange`. What a user needs of them is here again,
 //! under the names of their modules.
 
 pub mod draft;
@@ -48,11 +48,11 @@ pub use fpsrl_base::{Error, Remedy, Result, error, files, progress, random, reme
 pub use fpsrl_data::plant;
 pub use fpsrl_engine::{angle, formula, rollout, simd};
 pub use fpsrl_exchange::{import, verify};
-pub use fpsrl_explain::{explain, report};
 pub use fpsrl_search::{baseline, figures, optimiser, promise, returns, search, task};
 pub use problem::Problem;
 pub use progress::{Progress, Stop};
 pub use stage::{Found, Judged, Log, Worlds};
+pub use {fpsrl_explain as explain, fpsrl_report as report};
 
 /// Transitions and the logs that they come from.
 pub mod data {

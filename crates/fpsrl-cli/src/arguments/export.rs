@@ -48,7 +48,7 @@ pub struct ExportArguments {
     #[arg(long, value_name = "MATH", default_value = "library", value_parser = ["library", "own"])]
     pub math: String,
     /// What to do outside of what the data covered, besides setting the flag: clamp the state, hold the last action, take
-    /// the fallback, nothing else; `off` leaves the guard away [default: clamp, or off without a run]
+    /// the fallback, nothing else; `off` omits the guard [default: clamp, or off without a run]
     #[arg(long, value_name = "RESPONSE", value_parser = ["clamp", "hold", "fallback", "flag", "off"])]
     pub guard: Option<String>,
     /// The action when an input is unusable, and outside with `--guard fallback` [default: 0, or the limit nearest to it]
@@ -57,7 +57,7 @@ pub struct ExportArguments {
     /// How far an action may move in a step
     #[arg(long, value_name = "ACTION=VALUE,...", value_delimiter = ',', value_parser = named_value)]
     pub rate_limit: Vec<(String, f64)>,
-    /// Leave away where the controller comes from: hash, date, seed, promise
+    /// Omit where the controller comes from: hash, date, seed, promise
     #[arg(long)]
     pub no_provenance: bool,
     /// Replace files that are there already

@@ -18,7 +18,7 @@ use crate::{DataSettings, LogSettings, Row, System};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::Progress;
 use fpsrl_engine::angle::wrap_angle;
-use fpsrl_engine::formula::{self, Formula};
+use fpsrl_engine::formula::Formula;
 
 /// Steps of a stretch that is kept or left out as a whole when a log is longer than asked for.
 const STRETCH: usize = 500;
@@ -458,14 +458,7 @@ fn with_known_rewards(
     report: &mut ImportReport,
 ) -> Transitions {
     let Some(reward) = reward else { return transitions };
-    let row_of = |columns: &[Vec<f64>], row: usize| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
-    transitions.rewards = (0..transitions.len())
-        .map(|row| {
-            let [states, actions, nexts] = [&transitions.states, &transitions.actions, &transitions.next_states]
-                .map(|columns| row_of(columns, row));
-            reward.evaluate(&formula::values(&states, &actions, &nexts))
-        })
-        .collect();
+    transitions.rewards = transitions.rewards_by(reward);
     let rows: Vec<usize> = (0..transitions.len()).filter(|&row| transitions.rewards[row].is_finite()).collect();
     if rows.len() == transitions.len() {
         return transitions;

@@ -21,7 +21,7 @@ use super::{Dialect, Format, Generated, GeneratedFile, Names, Target, angle};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::text::number;
 use fpsrl_engine::policy::{ANYWHERE, ActionRules, FuzzyPolicy, Quantity, Rule};
-use fpsrl_explain::explain::sentences;
+use fpsrl_explain::sentences;
 
 /// What marks the comment that holds a [`Frame`].
 pub(crate) const MARK: &str = "@fpsrl ";

@@ -12,7 +12,7 @@ use super::single;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::text::number;
 use fpsrl_engine::policy::ANYWHERE;
-use fpsrl_explain::explain::sentences;
+use fpsrl_explain::sentences;
 
 /// How a language writes a number.
 pub(super) type Literal = fn(f64, Precision) -> String;

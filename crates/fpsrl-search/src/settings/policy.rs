@@ -96,7 +96,7 @@ impl PolicySettings {
     pub fn check(&self, system: &System) -> Result<()> {
         let rules = self.rules;
         if rules == 0 {
-            let hint = "2 rules are a good beginning";
+            let hint = "2 rules are a good start";
             return Err(Error::setting("policy.rules", rules, "a policy needs at least 1 rule", hint));
         }
         within("policy.rules", rules as u64, 1, MOST_RULES as u64, &format!("a policy has 1 to {MOST_RULES} rules"))?;

@@ -9,7 +9,7 @@
 //! particles = 50
 //! ```
 //!
-//! [`WrittenProblem::check`] turns it into a [`Problem`](super::Problem), which is complete. Each section belongs to the stage
+//! [`WrittenProblem::check`] turns it into a [`Problem`], which is complete. Each section belongs to the stage
 //! that it sets: this file only deals them out.
 
 use std::path::Path;

@@ -6,12 +6,13 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::problem::Problem;
+use crate::progress::Progress;
 
 impl RunDirectory {
     /// Takes a policy over as the run's policy, and as the place where its searches begin (`start.json`). The
     /// variables are matched by their names; units are the problem's. How its rules measure angles stays as it is, so that
     /// it is scored as what it was; [`RunDirectory::measured_otherwise`] says where a search will differ.
-    pub fn adopt(&self, policy: &FuzzyPolicy) -> Result<FuzzyPolicy> {
+    pub fn adopt(&self, policy: &FuzzyPolicy, progress: &Progress) -> Result<FuzzyPolicy> {
         let problem = self.problem()?;
         let policy = self.fitted(policy, &problem)?;
         let mut prepared =
@@ -21,7 +22,7 @@ impl RunDirectory {
             summary.forget_policy();
             prepared.push(files::prepare_json(&self.file(SUMMARY), &summary)?);
         }
-        self.invalidate(POLICY)?;
+        self.invalidate(POLICY, progress)?;
         // A search that was interrupted began elsewhere.
         for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
             self.remove(under_way)?;
@@ -91,7 +92,6 @@ mod tests {
     use super::*;
     use crate::policy::{ActionRules, Quantity, Rule, RuleSpace};
     use crate::problem::WrittenProblem;
-    use crate::progress::Progress;
 
     fn expert() -> FuzzyPolicy {
         let rule = |velocity: f64, output: f64| Rule { centre: vec![velocity, -0.3], width: vec![0.5, 0.9], output };
@@ -116,7 +116,7 @@ mod tests {
         written.data.samples = Some(400);
         let problem = written.check().unwrap();
         let run = crate::run::generate(&problem, &parent.path().join("run"), false, &Progress::silent()).unwrap();
-        let adopted = run.adopt(&expert()).unwrap();
+        let adopted = run.adopt(&expert(), &Progress::silent()).unwrap();
         assert_eq!(adopted, run.policy(&problem).unwrap());
         assert_eq!(adopted.states[0].name, "position");
         assert_eq!(adopted.states[1].unit, "m/s");
@@ -127,10 +127,10 @@ mod tests {
         assert_eq!(space.decode(&position), adopted);
         let mut other = expert();
         other.states[0].name = "speed".into();
-        assert!(run.adopt(&other).unwrap_err().to_string().contains("velocity"));
+        assert!(run.adopt(&other, &Progress::silent()).unwrap_err().to_string().contains("velocity"));
         let mut other = expert();
         other.actions[0].limits = [-2.0, 2.0];
-        assert!(run.adopt(&other).unwrap_err().to_string().contains("limits"));
+        assert!(run.adopt(&other, &Progress::silent()).unwrap_err().to_string().contains("limits"));
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
                 rules: vec![rule.clone(), rule.mirror()],
             }],
         };
-        let adopted = run.adopt(&plain).unwrap();
+        let adopted = run.adopt(&plain, &Progress::silent()).unwrap();
         assert!(!adopted.states[0].periodic && !run.policy(&problem).unwrap().states[0].periodic);
         assert_eq!(run.measured_otherwise(&adopted).unwrap(), ["theta"]);
         let space = RuleSpace::new(&problem.system, &problem.policy, &run.transitions(&problem).unwrap());

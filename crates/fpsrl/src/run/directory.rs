@@ -12,6 +12,7 @@ use crate::figures::Summary;
 use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::problem::{Problem, WrittenProblem};
+use crate::progress::{Notice, Progress};
 
 /// A directory that holds the files of one run.
 ///
@@ -35,10 +36,14 @@ pub struct RunDirectory {
 impl RunDirectory {
     /// Opens a directory that holds at least a problem.
     pub fn open(path: &Path) -> Result<Self> {
-        fs::read_dir(path).map_err(|source| Error::read(path, source))?;
-        let run = Self { path: path.to_owned() };
-        run.expect(PROBLEM)?;
-        Ok(run)
+        match fs::read_dir(path) {
+            Ok(_) if path.join(PROBLEM).exists() => Ok(Self { path: path.to_owned() }),
+            Ok(_) => Err(Error::NotARun { path: path.to_owned(), why: "it has no problem.toml" }),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                Err(Error::NotARun { path: path.to_owned(), why: "it is a file" })
+            }
+            Err(source) => Err(Error::read(path, source)),
+        }
     }
 
     /// Where it is.
@@ -73,9 +78,24 @@ impl RunDirectory {
         self.with_starts(written.check()?)
     }
 
-    /// The log.
+    /// The log. A reward that is known by a formula is that of the formula as it stands now, whatever it was when the log was
+    /// written.
     pub fn transitions(&self, problem: &Problem) -> Result<Transitions> {
-        csv::read(&self.expect(TRANSITIONS)?, &problem.system)
+        let path = self.expect(TRANSITIONS)?;
+        let mut transitions = csv::read(&path, &problem.system)?;
+        if let Some(formula) = &problem.world.reward {
+            transitions.rewards = transitions.rewards_by(formula);
+            if let Some(row) = transitions.rewards.iter().position(|reward| !reward.is_finite()) {
+                return Err(Error::Malformed {
+                    path,
+                    line: Some(row as u64 + 2),
+                    column: None,
+                    problem: format!("the reward `{}` is not a finite number here", formula.text()),
+                    remedy: "correct `reward` below [world] in problem.toml".into(),
+                });
+            }
+        }
+        Ok(transitions)
     }
 
     /// The digest of the log.
@@ -111,18 +131,35 @@ impl RunDirectory {
             let other = self.file(PROBLEM);
             return Err(Error::Mismatch { path, other, problem: "it is for other variables".into(), remedy: hint });
         }
+        let mut limits = policy.actions.iter().zip(problem.system.actions());
+        if let Some((its, ours)) = limits.find(|(its, ours)| its.limits != ours.limits) {
+            let told = format!("the limits of `{}` are {:?} instead of {:?}", ours.name, its.limits, ours.limits);
+            let other = self.file(PROBLEM);
+            return Err(Error::Mismatch { path, other, problem: told, remedy: hint });
+        }
         Ok(policy)
     }
 
     /// The figures so far.
     pub fn summary(&self) -> Result<Summary> {
-        files::read_json(&self.expect(SUMMARY)?)
+        files::read_json(&self.expect(SUMMARY)?).map_err(|error| match error {
+            Error::Malformed { path, line, column, problem, .. } => {
+                Error::Malformed { path, line, column, problem, remedy: self.again("evaluate") }
+            }
+            other => other,
+        })
     }
 
     /// Removes what was made from a file that is about to change. The figures are of every stage: who changes the file
     /// writes them anew.
-    pub(super) fn invalidate(&self, name: &str) -> Result<()> {
-        graph::after(name).into_iter().filter(|later| *later != SUMMARY).try_for_each(|later| self.remove(later))
+    pub(super) fn invalidate(&self, name: &'static str, progress: &Progress) -> Result<()> {
+        let later = graph::after(name).into_iter().filter(|later| *later != SUMMARY);
+        let there: Vec<&'static str> = later.filter(|later| self.file(later).exists()).collect();
+        there.iter().try_for_each(|later| self.remove(later))?;
+        if !there.is_empty() {
+            progress.notice(Notice::Removed { origin: name, files: there });
+        }
+        Ok(())
     }
 
     /// Removes a file of the run; one that is not there is no error.
@@ -297,7 +334,7 @@ mod tests {
     fn a_missing_file_is_answered_with_the_stage_that_writes_it() {
         let parent = tempfile::tempdir().unwrap();
         let error = RunDirectory::open(parent.path()).unwrap_err();
-        assert!(error.to_string().contains("problem.toml is missing: `generate` writes it"), "{error}");
+        assert!(error.to_string().contains("is not a run directory: it has no problem.toml"), "{error}");
         let error = RunDirectory::open(&parent.path().join("nowhere")).unwrap_err();
         assert!(matches!(error, Error::Read { .. }));
         let run = create(&parent.path().join("first"), false, put(PROBLEM)).unwrap();

@@ -145,7 +145,13 @@ impl RunDirectory {
             return Err(self.changed(WORLD, PROBLEM, told.into()));
         }
         if *starts != self.starts_sha256()? {
-            return Err(self.changed(WORLD, STARTS, "it belongs to other start states".into()));
+            if starts.is_some() {
+                self.expect(STARTS)?;
+            }
+            let told = "it was fitted with different start states";
+            let remedy = Remedy::words("put the old file back, or run ").stage("fit", Some(self.path()));
+            let remedy = remedy.then(", which makes it anew from the log");
+            return Err(self.mismatch(WORLD, STARTS, told.into(), remedy));
         }
         Ok(())
     }
@@ -176,17 +182,22 @@ impl RunDirectory {
         let worlds = self.worlds(problem)?;
         let numerics = SearchOptions::of(&problem.search, true).numerics;
         let judged = Judged::of(&worlds, problem.clone(), policy, summary, numerics);
-        Ok(judged.searched(self.search_records()?, self.front()?))
+        let records = self.search_records(judged.summary())?;
+        Ok(judged.searched(records, self.front()?))
     }
 
     /// What can be exported: the policy, and what is known of it if anything is. The rules alone need no world model.
     pub fn source(&self) -> Result<Source> {
         let problem = self.problem()?;
         let policy = self.policy(&problem)?;
-        let summary = match self.file(SUMMARY).exists() {
+        // A policy that was brought to a log without worlds cannot be judged; every other one is, before it is exported.
+        let summary = match self.file(SUMMARY).exists() || self.file(WORLD).exists() {
             true => Some(self.summary_of_policy(&problem)?),
             false => None,
         };
+        if self.file(WORLD).exists() && summary.as_ref().is_none_or(|summary| summary.promise.is_none()) {
+            return Err(self.not_judged());
+        }
         let raw = summary.map(|summary| files::to_json(&summary)).transpose()?;
         let raw = raw.and_then(|text| serde_json::from_str(&text).ok());
         let provenance = Provenance::of_file(&self.file(POLICY), raw.as_ref())?;
@@ -196,14 +207,22 @@ impl RunDirectory {
 
     /// The summary that earlier stages left, if they did.
     pub(super) fn earlier_summary(&self) -> Result<Option<Summary>> {
-        if self.file(SUMMARY).exists() { self.summary().map(Some) } else { Ok(None) }
+        match self.summary() {
+            Ok(summary) => Ok(Some(summary)),
+            // One that is broken is written anew by whoever asks.
+            Err(Error::StageMissing { .. } | Error::Malformed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The search's record; empty if it is gone.
-    fn search_records(&self) -> Result<Vec<SearchRecord>> {
+    fn search_records(&self, summary: &Summary) -> Result<Vec<SearchRecord>> {
         let path = self.file(SEARCH);
         if !path.exists() {
             return Ok(Vec::new());
+        }
+        if summary.search_sha256 != Some(files::sha256(&path)?) {
+            return Err(self.changed(SEARCH, SUMMARY, "it is not the record of this policy's search".into()));
         }
         let broken = |error: csv::Error| Error::Malformed {
             path: path.clone(),
@@ -234,8 +253,8 @@ impl RunDirectory {
         let mut policies = Vec::new();
         for point in &front.points {
             let path = directory.join(&point.file);
-            if files::sha256(&path)? != point.sha256 {
-                let problem = "it was changed since the table was made".into();
+            if !path.exists() || files::sha256(&path)? != point.sha256 {
+                let problem = "it was changed or removed since the table was made".into();
                 return Err(Error::Mismatch { path, other: table, problem, remedy: again() });
             }
             let policy: FuzzyPolicy = files::read_json(&path)?;

@@ -3,7 +3,7 @@
 //! | file           | holds the digests of                                             |
 //! |----------------|------------------------------------------------------------------|
 //! | `world.json`   | the log, the start states, and the part of the problem that worlds are learned by |
-//! | `summary.json` | the log, the worlds, the policy, the problem and its `[evaluation]` |
+//! | `summary.json` | the log, the worlds, the policy, the record of its search, the problem and its `[evaluation]` |
 //! | `front.json`   | the worlds, and each of its policies                             |
 //! | `nfq.json`, checkpoints | the worlds                                              |
 //! | `policy.simple.json` | by `summary.json`: that of the policy that it was made from |
@@ -101,17 +101,27 @@ impl RunDirectory {
             // Before there are figures of a policy, only log and worlds can be others.
             (Change::Policy | Change::Evaluation, _) if !judged => Ok(summary),
             (Change::World, TRANSITIONS) => Err(self.other_log()),
+            (Change::World, WORLD) if !self.file(WORLD).exists() => self.expect(WORLD).map(|_| summary),
             (_, file) => {
+                // Where the worlds do not fit either, they come first.
+                self.worlds(problem)?;
                 let what = match file {
                     WORLD => "another world model",
                     POLICY => "another policy",
                     _ => "other settings",
                 };
-                let hint =
-                    Remedy::words("run ").stage("evaluate", Some(self.path())).then(", which judges what is there");
-                Err(self.mismatch(SUMMARY, file, format!("its figures are of {what}"), hint))
+                let hint = Remedy::words("run ")
+                    .stage("evaluate", Some(self.path()))
+                    .then(" to score the files that are there");
+                Err(self.mismatch(SUMMARY, file, format!("its figures were computed for {what}"), hint))
             }
         }
+    }
+
+    /// Refuses to show or export a policy that nobody has judged.
+    pub(super) fn not_judged(&self) -> Error {
+        let remedy = Remedy::words("run ").stage("evaluate", Some(self.path())).then(" first");
+        self.mismatch(SUMMARY, POLICY, "it has no figures of this policy yet".into(), remedy)
     }
 
     /// Refuses a log that is not the one that the figures are of.
@@ -147,14 +157,13 @@ pub(super) fn policy_digest(policy: &FuzzyPolicy) -> Result<String> {
     Ok(files::sha256_of(files::to_json(policy)?.as_bytes()))
 }
 
-/// The digest of what worlds are learned by: their settings and the variables. The seed is none of it, so that runs of
-/// several seeds may share a world.
+/// The digest of what worlds are learned by: the seed, their settings and the variables.
 pub(super) fn world_digest(problem: &Problem) -> Result<String> {
     let states: Vec<_> = problem.system.states().iter().map(|state| (&state.name, state.angle)).collect();
     let set_point = |action: &ActionVariable| action.set_point.as_ref().map(|point| point.limits);
     let actions: Vec<_> =
         problem.system.actions().iter().map(|action| (&action.name, action.rate, set_point(action))).collect();
-    digest(&(table(problem)?.get("world"), states, actions))
+    digest(&(problem.system.seed(), table(problem)?.get("world"), states, actions))
 }
 
 /// The digest of everything that figures depend on besides files and `[evaluation]`.
@@ -184,6 +193,10 @@ fn digest(settings: &impl Serialize) -> Result<String> {
 mod tests {
     use super::*;
 
+    fn other_seed(problem: &Problem) -> Problem {
+        Problem { system: problem.system.clone().with_seed(5).unwrap(), ..problem.clone() }
+    }
+
     #[test]
     fn a_digest_follows_the_settings_that_matter_and_no_others() {
         let problem = Problem::benchmark("cart-pole-balancing").unwrap();
@@ -193,9 +206,9 @@ mod tests {
         assert_eq!(problem_digest(&other).unwrap(), problem_digest(&problem).unwrap());
         assert_ne!(evaluation_digest(&other).unwrap(), evaluation_digest(&problem).unwrap());
         other.search.caution += 0.25;
-        other.system = other.system.with_seed(5).unwrap();
         assert_ne!(problem_digest(&other).unwrap(), problem_digest(&problem).unwrap());
         assert_eq!(world_digest(&other).unwrap(), world_digest(&problem).unwrap());
+        assert_ne!(world_digest(&other_seed(&problem)).unwrap(), world_digest(&problem).unwrap());
         other.world.members += 1;
         assert_ne!(world_digest(&other).unwrap(), world_digest(&problem).unwrap());
     }

@@ -22,7 +22,7 @@ use crate::progress::Progress;
 use crate::search::{FrontPoint, SearchOptions, SearchRecord};
 use crate::stage::{Choice, Found, Judged, Log, ReportOptions, SearchContext, Worlds};
 use crate::world::LearnedWorlds;
-use fpsrl_explain::report::OtherRun;
+use fpsrl_report::OtherRun;
 use fpsrl_search::WorldSource;
 use fpsrl_search::baseline::ceiling::{self, Plans};
 use fpsrl_search::task::Begun;
@@ -60,16 +60,15 @@ impl RunDirectory {
         if let Ok(run) = RunDirectory::open(path) {
             return Ok(run);
         }
-        let worlds = self.worlds(problem)?;
+        let worlds = self.worlds(&self.problem()?)?;
         directory::create(path, true, |run| {
-            for name in [TRANSITIONS, WORLD] {
-                let (from, to) = (self.file(name), run.file(name));
-                // Files of a run are replaced, never changed: one on the disk can serve all.
-                std::fs::hard_link(&from, &to)
-                    .or_else(|_| std::fs::copy(&from, &to).map(drop))
-                    .map_err(|source| Error::write(&to, source))?;
-            }
+            let (from, to) = (self.file(TRANSITIONS), run.file(TRANSITIONS));
+            // Files of a run are replaced, never changed: one on the disk can serve all.
+            std::fs::hard_link(&from, &to)
+                .or_else(|_| std::fs::copy(&from, &to).map(drop))
+                .map_err(|source| Error::write(&to, source))?;
             run.write_problem(problem)?;
+            run.prepare_world(&worlds.for_problem(problem), None)?.commit()?;
             let mut summary = worlds.summary(problem)?;
             Origins::of(run, problem, None)?.stamp(&mut summary);
             run.write_summary(&summary)
@@ -92,46 +91,54 @@ impl RunDirectory {
         // Start states follow from the log here, whatever an earlier fit has left.
         let problem = Problem { system: problem.system.without_start_pool(), ..problem };
         let log = Log::of(&problem, transitions)?.with_sha256(self.data_sha256()?);
-        self.save_worlds(&log.fit(&problem.world, progress)?)
+        self.save_worlds(&log.fit(&problem.world, progress)?, progress)
     }
 
     /// Saves worlds that were made from the log that is here.
-    fn save_worlds(&self, worlds: &Worlds) -> Result<Summary> {
+    fn save_worlds(&self, worlds: &Worlds, progress: &Progress) -> Result<Summary> {
         let problem = worlds.problem();
         let mut summary = worlds.summary(problem)?;
         // How long the log took to get is known only if it is still that log.
-        if let Some(earlier) = self.earlier_summary()?
-            && earlier.data_sha256 == summary.data_sha256
-        {
-            for stage in ["generate", "import"] {
+        if let Some(earlier) = self.earlier_summary()? {
+            if earlier.data_sha256 != summary.data_sha256 {
+                // What was found in another log when that was imported.
+                self.remove(DATA)?;
+            }
+            for stage in ["generate", "import"].iter().filter(|_| earlier.data_sha256 == summary.data_sha256) {
                 if let Some(seconds) = earlier.seconds.get(stage) {
                     summary.seconds.set(stage, seconds);
                 }
             }
         }
         summary.seconds.set("fit", worlds.seconds());
-        let (data_sha256, problem_sha256) = (worlds.log().sha256()?, origins::world_digest(problem)?);
-        let starts_sha256 = self.write_starts(worlds.system())?;
-        let file = self.file(WORLD);
-        let prepared = match worlds.source() {
-            WorldSource::Learned(learned) => {
-                let (LearnedWorlds { world, members, judges, support }, verdict) = (**learned).clone();
-                let content =
-                    WorldFile { data_sha256, problem_sha256, starts_sha256, world, members, judges, support, verdict };
-                files::prepare_json(&file, &content)?
-            }
-            WorldSource::Process(_) => {
-                let process = problem.world.process.clone().unwrap_or_default();
-                let content = ProcessFile { data_sha256, problem_sha256, starts_sha256, process };
-                files::prepare_json(&file, &content)?
-            }
-        };
-        self.invalidate(WORLD)?;
+        let starts = self.write_starts(worlds.system())?;
+        let prepared = self.prepare_world(worlds, starts)?;
+        self.invalidate(WORLD, progress)?;
         self.remove(SUMMARY)?;
         prepared.commit()?;
         Origins::of(self, problem, None)?.stamp(&mut summary);
         self.write_summary(&summary)?;
         Ok(summary)
+    }
+
+    /// Writes `world.json` beside its place.
+    fn prepare_world(&self, worlds: &Worlds, starts_sha256: Option<String>) -> Result<Prepared> {
+        let problem = worlds.problem();
+        let (data_sha256, problem_sha256) = (worlds.log().sha256()?, origins::world_digest(problem)?);
+        let file = self.file(WORLD);
+        match worlds.source() {
+            WorldSource::Learned(learned) => {
+                let (LearnedWorlds { world, members, judges, support }, verdict) = (**learned).clone();
+                let content =
+                    WorldFile { data_sha256, problem_sha256, starts_sha256, world, members, judges, support, verdict };
+                files::prepare_json(&file, &content)
+            }
+            WorldSource::Process(_) => {
+                let process = problem.world.process.clone().unwrap_or_default();
+                let content = ProcessFile { data_sha256, problem_sha256, starts_sha256, process };
+                files::prepare_json(&file, &content)
+            }
+        }
     }
 
     /// Searches rules on the learned world.
@@ -147,7 +154,7 @@ impl RunDirectory {
     }
 
     /// Makes the stages that an interrupted run has not finished. A search goes on from its last checkpoint, and
-    /// finds what it would have found without the interruption.
+    /// finds what an uninterrupted search finds.
     ///
     /// `options` hold for what is begun; a search that goes on keeps those it began with.
     pub fn resume(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {
@@ -157,10 +164,19 @@ impl RunDirectory {
         match checkpoint::read(self, options.checkpoint_every)? {
             // The checkpoint goes last: while it is there, the search's results are not all written.
             Some(saved) => drop(self.search_from(&saved.problem, saved.options, saved.begun, progress)?),
-            None if self.earlier_summary()?.is_some_and(|summary| summary.search_return.is_some()) => {}
+            None if self.is_searched()? => {}
             None => drop(self.search(options, progress)?),
         }
         self.evaluate(options, progress)
+    }
+
+    /// Whether a search has found a policy for the problem as it stands, on the worlds that are there. What has become of that
+    /// policy since is the evaluation's to see.
+    fn is_searched(&self) -> Result<bool> {
+        let Some(summary) = self.earlier_summary()? else { return Ok(self.file(POLICY).exists()) };
+        let (change, file) = self.origins(&self.problem()?)?.change(&summary);
+        let same = matches!(change, Change::None | Change::Evaluation) || file == POLICY;
+        Ok(same && self.file(POLICY).exists() && (summary.search_return.is_some() || file == POLICY))
     }
 
     fn search_from(
@@ -176,11 +192,11 @@ impl RunDirectory {
         let context = SearchContext { options, begin_with: begin_with.as_ref(), begun, keeper: &mut keeper };
         let found = worlds.search_with(&problem.policy, &problem.search, context, progress)?;
         let choice = found.choose(&problem.evaluation)?;
-        self.save_found(&found, &choice)
+        self.save_found(&found, &choice, progress)
     }
 
     /// Saves what a search has found; its checkpoint goes last.
-    fn save_found(&self, found: &Found, choice: &Choice) -> Result<Summary> {
+    fn save_found(&self, found: &Found, choice: &Choice, progress: &Progress) -> Result<Summary> {
         let problem = found.problem();
         let mut summary = found.summary(choice)?;
         if let Some(earlier) = self.earlier_summary()? {
@@ -192,16 +208,18 @@ impl RunDirectory {
             summary.seconds = seconds;
         }
         Origins::of(self, problem, Some(origins::policy_digest(&choice.policy)?))?.stamp(&mut summary);
+        let rows = search_rows(found.records());
+        summary.search_sha256 = Some(files::sha256_of(rows.as_bytes()));
         let mut prepared = vec![
             files::prepare_json(&self.file(POLICY), &choice.policy)?,
-            prepare_records(&self.file(SEARCH), found.records())?,
+            files::prepare(&self.file(SEARCH), |file| file.write_all(rows.as_bytes()))?,
             files::prepare_json(&self.file(SUMMARY), &summary)?,
         ];
         if *problem != self.problem()? {
             let text = problem.to_toml();
             prepared.insert(0, files::prepare(&self.file(PROBLEM), |file| file.write_all(text.as_bytes()))?);
         }
-        self.invalidate(POLICY)?;
+        self.invalidate(POLICY, progress)?;
         for old in [SUMMARY, POLICY] {
             self.remove(old)?;
         }
@@ -271,7 +289,7 @@ impl RunDirectory {
         match change {
             Change::None => {}
             Change::Evaluation => [REPORT, SIMPLE].into_iter().try_for_each(|name| self.remove(name))?,
-            Change::Policy | Change::World => self.invalidate(POLICY)?,
+            Change::Policy | Change::World => self.invalidate(POLICY, progress)?,
         }
         // A page shows every figure but the times.
         if earlier.is_some_and(|earlier| !earlier.same_figures(summary)) {
@@ -337,6 +355,9 @@ impl RunDirectory {
         let problem = self.problem()?;
         self.expect(POLICY)?;
         let judged = self.judged(&problem)?;
+        if judged.summary().promise.is_none() {
+            return Err(self.not_judged());
+        }
         let others = options.overlay.iter().map(|path| self.other(path, &problem)).collect::<Result<_>>()?;
         // The result of NFQ on another world is not shown beside this one.
         let nfq = match self.file(NFQ).exists() {
@@ -401,12 +422,10 @@ fn with_helpers<T>(
     act(&helpers)
 }
 
-/// Writes `search.csv` beside its place.
-fn prepare_records(path: &Path, records: &[SearchRecord]) -> Result<Prepared> {
-    files::prepare(path, |file| {
-        writeln!(file, "{SEARCH_HEADER}")?;
-        records.iter().try_for_each(|record| writeln!(file, "{}", search_row(record)))
-    })
+/// The text of `search.csv`.
+fn search_rows(records: &[SearchRecord]) -> String {
+    let rows = records.iter().map(search_row);
+    std::iter::once(SEARCH_HEADER.to_owned()).chain(rows).map(|row| row + "\n").collect()
 }
 
 /// The columns of `search.csv`.

@@ -37,7 +37,7 @@ pub struct Settings {
     pub name: Option<String>,
     /// Numbers of 32 bits.
     pub single: bool,
-    /// What happens outside of the data; none leaves the guard away.
+    /// What happens outside of the data; none omits the guard.
     pub response: Option<Response>,
     /// Fallbacks by the action's name; the others fall back to 0, or to the limit that is nearest to it.
     pub fallback: Vec<(String, f64)>,

@@ -70,6 +70,11 @@ impl Worlds {
         Self { log, problem, source: Arc::new(source), seconds: 0.0 }
     }
 
+    /// The same for another problem of the same variables and the same log, such as one with another seed.
+    pub(crate) fn for_problem(&self, problem: &Problem) -> Self {
+        Self { problem: Arc::new(problem.clone()), ..self.clone() }
+    }
+
     /// The log that they are of.
     pub fn log(&self) -> &Log {
         &self.log

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use super::charts::range;
 use super::findings::Findings;
 use super::text::amount;
-use crate::explain::svg::{Axis, escape, place};
-use crate::explain::{minus, sentences};
 use fpsrl_base::text::number;
+use fpsrl_explain::svg::{Axis, escape, place};
+use fpsrl_explain::{minus, sentences};
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 220.0;

@@ -1,7 +1,7 @@
 //! Numbers and names as the page shows them.
 
-use crate::explain::{escape, minus, shortened};
 use fpsrl_base::text::{number, with_unit};
+use fpsrl_explain::{escape, minus, shortened};
 
 /// A return, for people.
 pub(super) fn amount(value: f64) -> String {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::explain::minus;
-use crate::explain::svg::{Axis, escape, line, place};
 use fpsrl_base::text::number;
+use fpsrl_explain::minus;
+use fpsrl_explain::svg::{Axis, escape, line, place};
 
 const WIDTH: f64 = 340.0;
 const HEIGHT: f64 = 196.0;

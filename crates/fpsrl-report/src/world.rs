@@ -32,7 +32,12 @@ pub(super) fn world_of(worlds: WorldSource, system: &System) -> Result<RunWorld>
         WorldSource::Learned(learned) => {
             let model = &learned.0.world;
             let parts = model.variables.iter().chain([&model.reward]);
-            (page_world(model), parts.map(|part| (part.name.clone(), made_of(part))).collect())
+            let known = model.known.as_ref().is_some_and(|known| known.reward.is_some());
+            let told = |part: &VariableModel| match known && std::ptr::eq(part, &model.reward) {
+                true => "the formula of the problem".to_owned(),
+                false => made_of(part),
+            };
+            (page_world(model), parts.map(|part| (part.name.clone(), told(part))).collect())
         }
         WorldSource::Process(_) => (None, Vec::new()),
     };

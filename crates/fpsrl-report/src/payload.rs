@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::findings::Findings;
 use super::world::PageWorld;
-use crate::explain::Trajectory;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_data::system::Lagged;
 use fpsrl_engine::policy::FuzzyPolicy;
+use fpsrl_explain::Trajectory;
 
 #[derive(Serialize)]
 struct Payload<'a> {

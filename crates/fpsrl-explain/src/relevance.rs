@@ -45,7 +45,7 @@ pub struct Simplification {
 /// use fpsrl_data::plant::{PlantKind, PlantWorld};
 /// use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 /// use fpsrl_engine::simd::{Mode, Numerics};
-/// use fpsrl_explain::explain::simplify;
+/// use fpsrl_explain::simplify;
 ///
 /// // It pushes the car where it is going; where the car is hardly matters to it.
 /// let rule = |velocity: f64| Rule { centre: vec![0.0, velocity], width: vec![9.0, 1.0], output: velocity };
@@ -65,7 +65,7 @@ pub struct Simplification {
 /// let world = PlantWorld::new(PlantKind::MountainCar);
 /// let starts = system.search_starts(0, 200);
 /// let simple = simplify(&system, &[&world], &policy, &starts, 0.005, Numerics::detect(Mode::Fast));
-/// assert_eq!(fpsrl_explain::explain::unused_inputs(&simple.policy), ["position"]);
+/// assert_eq!(fpsrl_explain::unused_inputs(&simple.policy), ["position"]);
 /// # Ok::<(), fpsrl_base::Error>(())
 /// ```
 pub fn simplify(
@@ -113,8 +113,9 @@ pub fn simplify(
             }
         }
     }
-    let all: Vec<Condition> = single_conditions(policy).concat();
-    let removed = all.iter().copied().filter(|one| is_removed(&simple, one) && !is_removed(policy, one)).collect();
+    let mut all: Vec<Condition> = single_conditions(policy).concat();
+    all.retain(|one| !is_removed(policy, one));
+    let removed = all.iter().copied().filter(|one| is_removed(&simple, one)).collect();
     Simplification { policy: simple, removed, conditions: all.len(), tolerance, idle, whole, simple: value }
 }
 
@@ -153,7 +154,7 @@ fn single_conditions(policy: &FuzzyPolicy) -> Vec<Vec<Condition>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::tests::balancer_of;
+    use crate::tests::balancer_of;
     use fpsrl_data::plant::{PlantKind, PlantWorld};
     use fpsrl_engine::policy::Rule;
     use fpsrl_engine::simd::Mode;

@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use crate::explain::{DataProfile, Trajectory};
 use fpsrl_data::System;
 use fpsrl_data::scaling::{Scale, quantile};
 use fpsrl_data::split::Split;
@@ -11,6 +10,7 @@ use fpsrl_engine::angle::wrap_angle;
 use fpsrl_engine::rollout::Lanes;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
+use fpsrl_explain::{DataProfile, Trajectory};
 use fpsrl_world::WorldSettings;
 use fpsrl_world::ensemble::Shares;
 
@@ -215,7 +215,7 @@ pub(super) fn logged_return(system: &System, transitions: &Transitions) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::tests::generated;
+    use crate::tests::generated;
     use fpsrl_data::plant::{PlantKind, PlantWorld};
     use fpsrl_engine::simd::Mode;
 

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use super::findings::{Findings, mean};
 use super::text::{amount, measure, name};
-use crate::explain::{
+use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Rule};
+use fpsrl_explain::{
     CELL, DRAWING, around, combined_cell, drawing, escape, histogram_path, membership_cell, minus, noticeable,
     output_cell, unused_inputs,
 };
-use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Rule};
 
 /// A rule as a sentence with its parts marked; what is crossed out does not matter.
 fn sentence(policy: &FuzzyPolicy, action: &ActionRules, index: usize, simple: &Rule) -> String {

@@ -6,7 +6,7 @@ use super::svg::{Axis, line, place};
 use fpsrl_data::plant::PlantKind;
 
 /// Width and height of a drawing.
-pub(crate) const SIZE: [f64; 2] = [160.0, 100.0];
+pub const SIZE: [f64; 2] = [160.0, 100.0];
 
 /// Pixels of the cart-pole's pole.
 const POLE: f64 = 40.0;
@@ -31,7 +31,7 @@ pub struct Pose {
 }
 
 /// The height of the mountain car's hill.
-pub(crate) fn hill(plant: PlantKind, position: f64) -> f64 {
+pub fn hill(plant: PlantKind, position: f64) -> f64 {
     match plant {
         PlantKind::TextbookMountainCar => (3.0 * position).sin() / 3.0,
         _ if position < 0.0 => position * position + position,
@@ -97,7 +97,7 @@ fn track(ranges: &[[f64; 2]]) -> Axis {
 }
 
 /// The drawing of a plant in a state, the inside of an `svg` element of [`SIZE`].
-pub(crate) fn drawing(plant: PlantKind, ranges: &[[f64; 2]], state: &[f64]) -> String {
+pub fn drawing(plant: PlantKind, ranges: &[[f64; 2]], state: &[f64]) -> String {
     let Pose { body, pole, velocity, turning } = pose(plant, ranges, state);
     match plant {
         PlantKind::MountainCar | PlantKind::TextbookMountainCar => {

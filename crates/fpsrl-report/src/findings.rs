@@ -3,13 +3,10 @@
 use serde_json::Value;
 
 use super::Material;
-use super::coverage::Covered;
+use super::covered::Covered;
 use super::evidence::{Replays, logged_return, outside_share, replays};
 use super::overlay::{Overlay, overlays};
 use super::world::{RunWorld, world_of};
-use crate::explain::{
-    self, DataProfile, Roller, Simplification, Trajectory, Weaknesses, on_plant, simplify, weaknesses,
-};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_data::System;
@@ -17,6 +14,9 @@ use fpsrl_data::Transitions;
 use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Quantity};
 use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::world::World;
+use fpsrl_explain::{
+    self, DataProfile, Roller, Simplification, Trajectory, Weaknesses, on_plant, simplify, weaknesses,
+};
 use fpsrl_search::figures::{Front, Summary};
 use fpsrl_search::returns::{true_returns, world_returns};
 use fpsrl_search::search::SearchRecord;
@@ -216,7 +216,7 @@ fn instructive(
     }
     for (number, action) in policy.actions.iter().enumerate() {
         let of = if policy.actions.len() > 1 {
-            format!(" of {}", explain::shortened(&action.name, 40))
+            format!(" of {}", fpsrl_explain::shortened(&action.name, 40))
         } else {
             String::new()
         };

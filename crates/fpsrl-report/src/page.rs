@@ -6,8 +6,8 @@ use super::findings::Findings;
 use super::modules::{STYLE, script};
 use super::payload::payload;
 use super::{front, proofs, rules, verdict, weak};
-use crate::explain::escape;
 use fpsrl_base::error::Result;
+use fpsrl_explain::escape;
 
 /// The page of a run.
 pub(super) fn page(findings: &Findings) -> Result<String> {

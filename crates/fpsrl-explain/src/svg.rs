@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Text that may stand in HTML or SVG, in an element or in an attribute, whatever it contains.
 ///
 /// ```
-/// assert_eq!(fpsrl_explain::explain::escape("</script>\"'&"), "&lt;/script&gt;&quot;&#39;&amp;");
+/// assert_eq!(fpsrl_explain::escape("</script>\"'&"), "&lt;/script&gt;&quot;&#39;&amp;");
 /// ```
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -26,14 +26,14 @@ pub fn escape(text: &str) -> String {
 }
 
 /// A coordinate with at most two digits behind the point; NaN is 0.
-pub(crate) fn place(value: f64) -> String {
+pub fn place(value: f64) -> String {
     let rounded = (value * 100.0).round() / 100.0;
     if rounded.is_finite() && rounded != 0.0 { format!("{rounded}") } else { "0".into() }
 }
 
 /// The points of a line as the `d` of a path, each counted from the one before, in tenths: pages are full of lines. A
 /// point that is not finite interrupts the line.
-pub(crate) fn line(points: impl IntoIterator<Item = (f64, f64)>) -> String {
+pub fn line(points: impl IntoIterator<Item = (f64, f64)>) -> String {
     let tenths = |value: f64| (value * 10.0).round();
     let mut path = String::new();
     let mut last: Option<(f64, f64)> = None;
@@ -65,35 +65,39 @@ pub(crate) fn line(points: impl IntoIterator<Item = (f64, f64)>) -> String {
 
 /// Linear places of numbers on an axis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Axis {
-    pub(crate) values: [f64; 2],
-    pub(crate) places: [f64; 2],
+pub struct Axis {
+    /// The least and the largest value.
+    pub values: [f64; 2],
+    /// Where they stand in the picture.
+    pub places: [f64; 2],
 }
 
 impl Axis {
-    pub(crate) fn new(values: [f64; 2], places: [f64; 2]) -> Self {
+    /// An axis from values to places.
+    pub fn new(values: [f64; 2], places: [f64; 2]) -> Self {
         Self { values, places }
     }
 
-    pub(crate) fn at(&self, value: f64) -> f64 {
+    /// Where a value stands.
+    pub fn at(&self, value: f64) -> f64 {
         let share = (value - self.values[0]) / (self.values[1] - self.values[0]);
         self.places[0] + share * (self.places[1] - self.places[0])
     }
 
     /// The place, drawn in to the axis.
-    pub(crate) fn within(&self, value: f64) -> f64 {
+    pub fn within(&self, value: f64) -> f64 {
         let [first, last] = self.places;
         self.at(value).clamp(first.min(last), first.max(last))
     }
 
     /// A few round numbers on the axis.
-    pub(crate) fn ticks(&self, most: usize) -> Vec<f64> {
+    pub fn ticks(&self, most: usize) -> Vec<f64> {
         ticks(self.values, most)
     }
 }
 
 /// Round numbers in a range, at most so many.
-pub(crate) fn ticks([low, high]: [f64; 2], most: usize) -> Vec<f64> {
+pub fn ticks([low, high]: [f64; 2], most: usize) -> Vec<f64> {
     let span = high - low;
     if !(span.is_finite() && span > 0.0) || most == 0 {
         return Vec::new();
@@ -113,7 +117,7 @@ pub(crate) fn ticks([low, high]: [f64; 2], most: usize) -> Vec<f64> {
 }
 
 /// A range whose ends are round numbers, a little wider than the one given.
-pub(crate) fn rounded_range([low, high]: [f64; 2]) -> [f64; 2] {
+pub fn rounded_range([low, high]: [f64; 2]) -> [f64; 2] {
     let span = high - low;
     if !(span.is_finite() && span > 0.0) {
         return [low - 1.0, low + 1.0];

@@ -16,7 +16,7 @@ use fpsrl_data::plant::PlantKind;
 use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 
 /// Width and height of a cell.
-pub(crate) const CELL: [f64; 2] = [160.0, 84.0];
+pub const CELL: [f64; 2] = [160.0, 84.0];
 
 const LEFT: f64 = 8.0;
 const RIGHT: f64 = 152.0;
@@ -35,19 +35,19 @@ const STYLE: &str = "text{font:10px system-ui,'DejaVu Sans',sans-serif;fill:#3c4
 .arrow{fill:none;stroke:#c0392b;stroke-width:1.4}";
 
 /// The axis of an input in a cell.
-pub(crate) fn input_axis(range: [f64; 2]) -> Axis {
+pub fn input_axis(range: [f64; 2]) -> Axis {
     Axis::new(range, [LEFT, RIGHT])
 }
 
 /// How far a condition holds, by itself.
-pub(crate) fn condition(quantity: &Quantity, rule: &Rule, variable: usize, value: f64) -> f64 {
+pub fn condition(quantity: &Quantity, rule: &Rule, variable: usize, value: f64) -> f64 {
     let distance = quantity.difference(rule.centre[variable], value) / rule.width[variable];
     (-0.5 * distance * distance).exp()
 }
 
 /// Where a condition's curve is computed: over the range, and finer around its centre, however narrow it is. Of an angle,
 /// what reaches beyond the range comes in again at its other side.
-pub(crate) fn curve_places(quantity: &Quantity, rule: &Rule, variable: usize, [low, high]: [f64; 2]) -> Vec<f64> {
+pub fn curve_places(quantity: &Quantity, rule: &Rule, variable: usize, [low, high]: [f64; 2]) -> Vec<f64> {
     let (centre, width) = (rule.centre[variable], rule.width[variable]);
     let turns = if quantity.periodic { -1..=1 } else { 0..=0 };
     let centres = turns.map(|turn| centre + TAU * f64::from(turn));
@@ -60,7 +60,7 @@ pub(crate) fn curve_places(quantity: &Quantity, rule: &Rule, variable: usize, [l
 
 /// A condition's cell, the inside of an `svg` element of [`CELL`]. `name` is unique in the document; `behind` is what
 /// stands behind the curve.
-pub(crate) fn membership_cell(
+pub fn membership_cell(
     name: &str,
     behind: &str,
     range: [f64; 2],
@@ -89,7 +89,7 @@ pub(crate) fn membership_cell(
 }
 
 /// The log's histogram behind a cell.
-pub(crate) fn histogram_path(input: &InputProfile) -> String {
+pub fn histogram_path(input: &InputProfile) -> String {
     let most = input.histogram.iter().copied().max().unwrap_or(0).max(1) as f64;
     let width = (RIGHT - LEFT) / input.histogram.len().max(1) as f64;
     let mut path = format!("M{LEFT} {BASE}");
@@ -121,7 +121,7 @@ fn scale(axis: &Axis, most: usize) -> String {
 }
 
 /// A number with a true minus sign.
-pub(crate) fn minus(number: &str) -> String {
+pub fn minus(number: &str) -> String {
     number.replace('-', "\u{2212}")
 }
 
@@ -136,13 +136,13 @@ fn state_line(x: f64) -> String {
 }
 
 /// A rule's output: a column at the action that it wants, filled as far as the rule has a say.
-pub(crate) fn output_cell(action: &ActionRules, rule: usize, share: f64) -> String {
+pub fn output_cell(action: &ActionRules, rule: usize, share: f64) -> String {
     let axis = input_axis(action.limits);
     format!("{}{}", scale(&axis, 3), stem(axis.at(action.alone(rule)), share))
 }
 
 /// All rules' outputs, and the action that comes of them.
-pub(crate) fn combined_cell(policy: &FuzzyPolicy, action: &ActionRules, state: &[f64]) -> String {
+pub fn combined_cell(policy: &FuzzyPolicy, action: &ActionRules, state: &[f64]) -> String {
     let axis = input_axis(action.limits);
     let stems: String = action
         .shares(&policy.states, state)
@@ -171,7 +171,7 @@ fn stem(x: f64, share: f64) -> String {
 /// ```
 /// use fpsrl_base::progress::Progress;
 /// use fpsrl_data::{DataSettings, System, generate};
-/// use fpsrl_explain::explain::{DataProfile, rule_picture};
+/// use fpsrl_explain::{DataProfile, rule_picture};
 /// use fpsrl_search::{PolicySettings, RuleSpace};
 /// let system = System::benchmark("mountain-car")?;
 /// let log = generate(&system, &DataSettings { samples: 100, ..DataSettings::for_plant(system.plant()) }, &Progress::silent())?;
@@ -281,7 +281,7 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
 }
 
 /// A text of at most so many characters.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
+pub fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

@@ -6,6 +6,7 @@
 
 mod charts;
 mod coverage;
+mod covered;
 mod evidence;
 mod findings;
 mod front;
@@ -110,5 +111,17 @@ impl Findings {
             true_return: self.simple_true_return,
             price: self.model_return - self.simple_model_return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fpsrl_base::progress::Progress;
+    use fpsrl_data::{DataSettings, System, Transitions};
+
+    /// Transitions of a benchmark.
+    pub(crate) fn generated(system: &System, samples: usize) -> Transitions {
+        let settings = DataSettings { samples, ..DataSettings::for_plant(system.plant()) };
+        fpsrl_data::generate(system, &settings, &Progress::silent()).unwrap()
     }
 }

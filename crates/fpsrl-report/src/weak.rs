@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::charts::{Chart, Mark, Series, range};
 use super::findings::Findings;
 use super::text::{amount, measure, name, share, with_unit_in};
-use crate::explain::{TriedStart, noticeable};
 use fpsrl_base::text::count;
+use fpsrl_explain::{TriedStart, noticeable};
 
 /// Where the policy is weak.
 pub(super) fn weak(findings: &Findings) -> String {

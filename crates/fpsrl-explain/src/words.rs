@@ -25,7 +25,7 @@ use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 ///     }],
 /// };
 /// assert_eq!(
-///     fpsrl_explain::explain::sentences(&policy),
+///     fpsrl_explain::sentences(&policy),
 ///     ["IF velocity is around -0.8 ± 0.3 m/s THEN force -1 N"]
 /// );
 /// ```
@@ -56,7 +56,7 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, rule: &Rule) -> String {
 }
 
 /// Where a condition holds, such as 0.5 ± 0.1 m. Of an angle it is said if that reaches across ±π.
-pub(crate) fn around(quantity: &Quantity, centre: f64, width: f64) -> String {
+pub fn around(quantity: &Quantity, centre: f64, width: f64) -> String {
     let text = with_unit(&format!("{} ± {}", number(centre), number(width)), &quantity.unit);
     // What reaches all around has no side.
     let across = quantity.periodic && width < PI && centre.abs() + width > PI;
@@ -64,7 +64,7 @@ pub(crate) fn around(quantity: &Quantity, centre: f64, width: f64) -> String {
 }
 
 /// A number, or 0 if it is next to nothing in its range.
-pub(crate) fn noticeable(value: f64, [low, high]: [f64; 2]) -> f64 {
+pub fn noticeable(value: f64, [low, high]: [f64; 2]) -> f64 {
     if value.abs() < 1e-4 * (high - low) { 0.0 } else { value }
 }
 

@@ -6,9 +6,9 @@ use super::charts::range;
 use super::findings::{Findings, mean};
 use super::text::{amount, name, share};
 use super::weak::weak_words;
-use crate::explain::escape;
-use crate::explain::svg::{Axis, place};
 use fpsrl_base::text::count;
+use fpsrl_explain::escape;
+use fpsrl_explain::svg::{Axis, place};
 
 /// What the run is, in a line.
 pub(super) fn lead(findings: &Findings) -> String {

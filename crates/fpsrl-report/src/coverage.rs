@@ -2,23 +2,19 @@
 
 use std::fmt::Write;
 
+use super::covered::Covered;
 use super::findings::Findings;
 use super::text::{measure, name, share, with_unit_in};
-use crate::explain::svg::{Axis, escape, place};
-use crate::explain::{Trajectory, minus};
 use fpsrl_base::text::{count, number};
-use fpsrl_data::System;
 use fpsrl_data::coverage::{Coverage, PairCoverage};
-use fpsrl_data::{Transitions, absorbing};
+use fpsrl_explain::minus;
+use fpsrl_explain::svg::{Axis, escape, place};
 
 /// Pictures at most; pairs of a state and an action go first, then those that depend on each other most.
 const PICTURES: usize = 10;
 
 /// Blind spots that are named.
 const NAMED: usize = 8;
-
-/// Steps of the rules that are drawn into each picture.
-const STEPS: usize = 150;
 
 /// How dark a cell may be: empty ones are left white.
 const SHADES: usize = 4;
@@ -29,34 +25,6 @@ const LEFT: f64 = 46.0;
 const RIGHT: f64 = 222.0;
 const TOP: f64 = 18.0;
 const BASE: f64 = 150.0;
-
-/// What the log covers, and where the rules go.
-pub(super) struct Covered {
-    coverage: Coverage,
-    episodes: usize,
-    /// States and actions of some steps of the rules.
-    steps: Vec<Vec<f64>>,
-}
-
-impl Covered {
-    /// Looks at the rows of a log in which something moves, and at rollouts of the rules.
-    pub(super) fn new(system: &System, transitions: &Transitions, trajectories: &[Trajectory]) -> Self {
-        let later = absorbing::rewards_from_then_on(transitions);
-        let moving = absorbing::rows_that_matter(transitions, &later);
-        let mut episodes = transitions.episode.clone();
-        episodes.dedup();
-        let all: Vec<Vec<f64>> = trajectories
-            .iter()
-            .flat_map(|one| one.states.iter().zip(&one.actions))
-            .map(|(state, action)| [&state[..system.current_states()], action].concat())
-            .collect();
-        let every = all.len().div_ceil(STEPS).max(1);
-        let steps = all.into_iter().step_by(every).collect();
-        // What is remembered covers nothing that was not covered before.
-        let log = transitions.without_lags().rows(&moving);
-        Self { coverage: Coverage::of(&system.without_lags(), &log), episodes: episodes.len(), steps }
-    }
-}
 
 /// The part of the page about the log.
 pub(super) fn coverage(findings: &Findings) -> String {
@@ -230,7 +198,8 @@ fn picture(pair: &PairCoverage, points: &[(f64, f64)], first: &str, second: &str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::tests::generated;
+    use crate::tests::generated;
+    use fpsrl_data::System;
 
     #[test]
     fn cells_of_the_log_are_dark_and_steps_beyond_it_widen_the_picture() {

@@ -7,10 +7,10 @@ use super::coverage::coverage;
 use super::evidence::Piece;
 use super::findings::Findings;
 use super::text::{amount, name, share, with_unit_in};
-use crate::explain::svg::{Axis, escape, line};
-use crate::explain::{CELL, condition, curve_places, minus};
 use fpsrl_base::text::{count, number};
 use fpsrl_engine::policy::{Quantity, Rule};
+use fpsrl_explain::svg::{Axis, escape, line};
+use fpsrl_explain::{CELL, condition, curve_places, minus};
 
 const MARKS: [Mark; 3] = [Mark::Solid, Mark::Dashed, Mark::Dotted];
 

@@ -84,7 +84,7 @@ fn histogram(values: &[f64], [low, high]: [f64; 2]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::tests::generated;
+    use crate::tests::generated;
 
     #[test]
     fn fallen_poles_do_not_count_and_the_track_is_the_range() {

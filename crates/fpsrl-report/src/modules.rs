@@ -5,17 +5,17 @@
 
 /// The modules, each after those that it imports from.
 const MODULES: [(&str, &str); 7] = [
-    ("policy.js", include_str!("../../web/policy.js")),
-    ("world.js", include_str!("../../web/world.js")),
-    ("plant.js", include_str!("../../web/plant.js")),
-    ("format.js", include_str!("../../web/format.js")),
-    ("surface.js", include_str!("../../web/surface.js")),
-    ("player.js", include_str!("../../web/player.js")),
-    ("page.js", include_str!("../../web/page.js")),
+    ("policy.js", include_str!("../web/policy.js")),
+    ("world.js", include_str!("../web/world.js")),
+    ("plant.js", include_str!("../web/plant.js")),
+    ("format.js", include_str!("../web/format.js")),
+    ("surface.js", include_str!("../web/surface.js")),
+    ("player.js", include_str!("../web/player.js")),
+    ("page.js", include_str!("../web/page.js")),
 ];
 
 /// The page's style.
-pub(super) const STYLE: &str = include_str!("../../web/report.css");
+pub(super) const STYLE: &str = include_str!("../web/report.css");
 
 /// The page's script.
 pub(super) fn script() -> String {

@@ -1,9 +1,9 @@
 //! Stability: the rules of several runs laid over each other, so that one sees what is found every time.
 
 use super::OtherRun;
-use crate::explain::DataProfile;
 use fpsrl_data::Transitions;
 use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
+use fpsrl_explain::DataProfile;
 
 /// States of the log in which policies are compared.
 const COMPARED: usize = 2_000;
@@ -84,7 +84,7 @@ fn agreement(a: &FuzzyPolicy, b: &FuzzyPolicy, profile: &DataProfile, transition
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::InputProfile;
+    use fpsrl_explain::InputProfile;
 
     #[test]
     fn rules_are_matched_by_what_they_want_and_where() {

@@ -313,7 +313,7 @@ fn responsible(policy: &FuzzyPolicy, states: &[Vec<f64>]) -> ([usize; 2], f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::tests::{balancer_of, generated};
+    use crate::tests::{balancer_of, generated};
     use fpsrl_data::plant::{PlantKind, PlantWorld};
     use fpsrl_engine::policy::{FuzzyKernel, Rule};
     use fpsrl_engine::simd::{Mode, Numerics};
