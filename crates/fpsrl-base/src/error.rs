@@ -187,9 +187,11 @@ impl Error {
                 }
                 _ => elsewhere("check the disk, or choose another directory"),
             },
-            Error::RunExists { .. } => {
-                elsewhere("choose another directory").then(", or overwrite it with ").option("force", None)
-            }
+            Error::RunExists { path } => elsewhere("choose another directory")
+                .then(", overwrite it with ")
+                .option("force", None)
+                .then(", or go on with an interrupted run by ")
+                .option("resume", Some(&path.display().to_string())),
             Error::Busy { .. } => "wait until it has finished, or give each its own directory".into(),
             Error::StageMissing { path, stage } => Remedy::words("run ").stage(stage, path.parent()).then(" first"),
             Error::NotARun { .. } => Remedy::words("give the directory that ")

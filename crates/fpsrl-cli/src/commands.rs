@@ -143,7 +143,12 @@ fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
 }
 
 fn generate(new: &New, bars: &Bars) -> Result<RunDirectory, Failure> {
-    let mut written = WrittenProblem::find(new.problem.as_deref().unwrap_or_default())?;
+    let Some(name) = new.problem.as_deref().filter(|name| !name.is_empty()) else {
+        let rule = "it takes a built-in problem or a problem file";
+        let remedy = "for example `fpsrl run mountain-car`, or `fpsrl run problem.toml` for a log of your own";
+        return Err(fpsrl::Error::setting("PROBLEM", "missing", rule, remedy).into());
+    };
+    let mut written = WrittenProblem::find(name)?;
     new.apply(&mut written);
     let problem = written.check()?;
     let default = || PathBuf::from("runs").join(format!("{}-seed{}", problem.system.name(), problem.system.seed()));

@@ -29,7 +29,7 @@ pub struct ExportArguments {
     #[arg(value_name = "DIR|POLICY.JSON")]
     pub source: PathBuf,
     /// What to export to
-    #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(fpsrl::export::FORMATS.map(|(name, _)| name)))]
+    #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(fpsrl::export::FORMATS.map(fpsrl::export::Format::name)))]
     pub to: String,
     /// The file to write [default: NAME with the format's ending, in this directory]
     #[arg(short, long, value_name = "FILE")]

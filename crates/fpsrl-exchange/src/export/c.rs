@@ -7,10 +7,38 @@ use super::elementary;
 use super::identifier;
 use super::provenance::Provenance;
 use super::view::{View, plain_literal};
-use super::{Generated, GeneratedFile, Mathematics};
+use super::writer::Writer;
+use super::{Dialect, Generated, GeneratedFile, Mathematics, Target};
 use fpsrl_base::error::Result;
 
-pub(super) fn generate(
+/// C99.
+pub(super) struct C;
+
+impl Writer for C {
+    fn name(&self) -> &'static str {
+        "c"
+    }
+
+    fn extension(&self, _: Dialect) -> &'static str {
+        "c"
+    }
+
+    fn knows_single(&self) -> bool {
+        true
+    }
+
+    fn write(
+        &self,
+        controller: &Controller,
+        provenance: Option<&Provenance>,
+        target: &Target,
+        stem: &str,
+    ) -> Result<Generated> {
+        generate(controller, provenance, target.mathematics, stem)
+    }
+}
+
+fn generate(
     controller: &Controller,
     provenance: Option<&Provenance>,
     mathematics: Mathematics,

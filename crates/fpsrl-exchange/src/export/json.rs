@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::controller::{Controller, Guard};
 use super::provenance::Provenance;
-use super::{Generated, GeneratedFile, Names};
+use super::writer::Writer;
+use super::{Dialect, Generated, GeneratedFile, Names, Target};
 use fpsrl_base::error::Result;
 use fpsrl_base::files;
 use fpsrl_engine::policy::FuzzyPolicy;
@@ -32,7 +33,30 @@ pub struct ControllerFile {
     pub provenance: Option<Provenance>,
 }
 
-pub(super) fn generate(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
+/// Our own JSON.
+pub(super) struct Json;
+
+impl Writer for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn extension(&self, _: Dialect) -> &'static str {
+        "json"
+    }
+
+    fn write(
+        &self,
+        controller: &Controller,
+        provenance: Option<&Provenance>,
+        _: &Target,
+        _: &str,
+    ) -> Result<Generated> {
+        generate(controller, provenance)
+    }
+}
+
+fn generate(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
     let policy = &controller.policy;
     let file = ControllerFile {
         name: controller.name.clone(),

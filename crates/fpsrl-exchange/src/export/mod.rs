@@ -12,18 +12,25 @@ mod c;
 pub mod certificate;
 mod controller;
 mod elementary;
+mod fcl;
+mod fis;
+mod fll;
 mod guard;
 mod identifier;
+mod javascript;
 mod json;
 mod onnx;
 mod protobuf;
 mod provenance;
+mod python;
 pub(crate) mod rule_base;
-mod scripts;
+mod rust;
+mod script;
 mod single;
 mod structured_text;
 mod vectors;
 mod view;
+mod writer;
 
 pub use certificate::{Certificate, Differences, Execution, Interface, Outer};
 pub use controller::{Controller, Guard, Precision, Response};
@@ -35,6 +42,7 @@ pub use vectors::{Kind, OutOfRange, Vectors};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::remedy::Remedy;
 use view::View;
+use writer::Writer;
 
 /// What a controller can be exported to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -62,18 +70,18 @@ pub enum Format {
     Json,
 }
 
-/// Every format with its name.
-pub const FORMATS: [(&str, Format); 10] = [
-    ("c", Format::C),
-    ("st", Format::St),
-    ("python", Format::Python),
-    ("javascript", Format::Javascript),
-    ("rust", Format::Rust),
-    ("onnx", Format::Onnx),
-    ("fll", Format::Fll),
-    ("fcl", Format::Fcl),
-    ("fis", Format::Fis),
-    ("json", Format::Json),
+/// Every format.
+pub const FORMATS: [Format; 10] = [
+    Format::C,
+    Format::St,
+    Format::Python,
+    Format::Javascript,
+    Format::Rust,
+    Format::Onnx,
+    Format::Fll,
+    Format::Fcl,
+    Format::Fis,
+    Format::Json,
 ];
 
 /// Dialects of Structured Text and of FCL. The first is the usual one of either; FCL is jFuzzyLogic's then.
@@ -115,28 +123,44 @@ pub struct Target {
 }
 
 impl Format {
+    /// Who writes it.
+    fn writer(self) -> &'static dyn Writer {
+        match self {
+            Format::C => &c::C,
+            Format::St => &structured_text::StructuredText,
+            Format::Python => &python::Python,
+            Format::Javascript => &javascript::Javascript,
+            Format::Rust => &rust::Rust,
+            Format::Onnx => &onnx::Onnx,
+            Format::Fll => &fll::Fll,
+            Format::Fcl => &fcl::Fcl,
+            Format::Fis => &fis::Fis,
+            Format::Json => &json::Json,
+        }
+    }
+
     /// The format of a name.
     pub fn from_name(name: &str) -> Result<Self> {
-        FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format).ok_or_else(|| Error::UnknownName {
+        FORMATS.into_iter().find(|format| format.name() == name).ok_or_else(|| Error::UnknownName {
             kind: "format",
             name: name.to_owned(),
-            known: FORMATS.map(|(known, _)| known.to_owned()).to_vec(),
+            known: FORMATS.map(|format| format.name().to_owned()).to_vec(),
         })
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        FORMATS.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+        self.writer().name()
     }
 
     /// Whether it knows numbers of 32 bits.
     pub fn knows_single(self) -> bool {
-        matches!(self, Format::C | Format::St | Format::Rust | Format::Onnx)
+        self.writer().knows_single()
     }
 
     /// Whether it holds the rules alone: neither guard nor limits.
     pub fn is_rule_base(self) -> bool {
-        matches!(self, Format::Fll | Format::Fcl | Format::Fis)
+        self.writer().is_rule_base()
     }
 }
 
@@ -148,19 +172,7 @@ impl Target {
 
     /// How the name of its main file ends.
     pub fn extension(&self) -> &'static str {
-        match (self.format, self.dialect) {
-            (Format::C, _) => "c",
-            (Format::St, Dialect::Siemens) => "scl",
-            (Format::St, _) => "st",
-            (Format::Python, _) => "py",
-            (Format::Javascript, _) => "mjs",
-            (Format::Rust, _) => "rs",
-            (Format::Onnx, _) => "onnx",
-            (Format::Fll, _) => "fll",
-            (Format::Fcl, _) => "fcl",
-            (Format::Fis, _) => "fis",
-            (Format::Json, _) => "json",
-        }
+        self.format.writer().extension(self.dialect)
     }
 
     /// The files of a controller. `stem` is their common name without its ending.
@@ -174,12 +186,8 @@ impl Target {
                 Remedy::words("leave ").option("precision", None).then(" away"),
             ));
         }
-        let of_this_format = match self.dialect {
-            Dialect::Codesys => true,
-            Dialect::Siemens => self.format == Format::St,
-            Dialect::Fuzzylite => self.format == Format::Fcl,
-        };
-        if !of_this_format {
+        let writer = self.format.writer();
+        if self.dialect != Dialect::default() && !writer.dialects().contains(&self.dialect) {
             let (name, of) = if self.dialect == Dialect::Siemens { ("siemens", "st") } else { ("fuzzylite", "fcl") };
             let rule = format!("it is a dialect of `{of}`, not of `{}`", self.format.name());
             return Err(Error::setting(
@@ -189,16 +197,7 @@ impl Target {
                 Remedy::words("leave ").option("dialect", None).then(" away, or choose the other format"),
             ));
         }
-        match self.format {
-            Format::C => c::generate(controller, provenance, self.mathematics, stem),
-            Format::St => structured_text::generate(controller, provenance, self.dialect),
-            Format::Python => scripts::python(controller, provenance),
-            Format::Javascript => scripts::javascript(controller, provenance, stem),
-            Format::Rust => scripts::rust(controller, provenance),
-            Format::Onnx => onnx::generate(controller, provenance),
-            Format::Fll | Format::Fcl | Format::Fis => rule_base::generate(controller, provenance, self),
-            Format::Json => json::generate(controller, provenance),
-        }
+        writer.write(controller, provenance, self, stem)
     }
 }
 

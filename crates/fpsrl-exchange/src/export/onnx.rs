@@ -9,7 +9,8 @@ use super::identifier;
 use super::protobuf::Message;
 use super::provenance::Provenance;
 use super::view::head;
-use super::{Generated, GeneratedFile, Names, angle};
+use super::writer::Writer;
+use super::{Dialect, Generated, GeneratedFile, Names, Target, angle};
 use fpsrl_base::error::Result;
 
 /// The version of the operators: the oldest that has all of them, so that older runtimes read it too.
@@ -23,7 +24,34 @@ const INT64: u64 = 7;
 const BOOL: u64 = 9;
 const DOUBLE: u64 = 11;
 
-pub(super) fn generate(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
+/// ONNX.
+pub(super) struct Onnx;
+
+impl Writer for Onnx {
+    fn name(&self) -> &'static str {
+        "onnx"
+    }
+
+    fn extension(&self, _: Dialect) -> &'static str {
+        "onnx"
+    }
+
+    fn knows_single(&self) -> bool {
+        true
+    }
+
+    fn write(
+        &self,
+        controller: &Controller,
+        provenance: Option<&Provenance>,
+        _: &Target,
+        _: &str,
+    ) -> Result<Generated> {
+        generate(controller, provenance)
+    }
+}
+
+fn generate(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
     let policy = &controller.policy;
     let element = if controller.precision == Precision::Single { FLOAT } else { DOUBLE };
     let mut graph = Graph::default();

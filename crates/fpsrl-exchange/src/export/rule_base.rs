@@ -1,4 +1,4 @@
-//! Rule bases for fuzzy tools: FLL (fuzzylite), FCL (IEC 61131-7) and FIS (MATLAB, Octave).
+//! What rule bases for fuzzy tools share: FLL (fuzzylite), FCL (IEC 61131-7) and FIS (MATLAB, Octave).
 //!
 //! These formats hold the rules exactly, but have no place for α, the hyperbolic tangent and the limits. So a comment
 //! says which function turns a tool's output into the action, and another one, beginning with `@fpsrl`, says it for
@@ -12,16 +12,15 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::controller::{Controller, Response};
+use super::controller::Controller;
 use super::identifier::{self, ascii};
 use super::provenance::Provenance;
 use super::vectors::{OutOfRange, speaks, spoken_of, states_of_rules};
 use super::view::head;
-use super::{Dialect, Format, Generated, GeneratedFile, Names, Target, angle};
+use super::{Format, Generated, GeneratedFile, Names, angle};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::text::number;
 use fpsrl_engine::policy::{ANYWHERE, ActionRules, FuzzyPolicy, Quantity, Rule};
-use fpsrl_explain::sentences;
 
 /// What marks the comment that holds a [`Frame`].
 pub(crate) const MARK: &str = "@fpsrl ";
@@ -57,18 +56,18 @@ impl Frame {
 }
 
 /// What the three writers share.
-struct Parts {
+pub(super) struct Parts {
     /// The lines of the comment at the head.
-    comment: Vec<String>,
-    engine: String,
-    states: Vec<String>,
-    actions: Vec<String>,
+    pub(super) comment: Vec<String>,
+    pub(super) engine: String,
+    pub(super) states: Vec<String>,
+    pub(super) actions: Vec<String>,
     /// The range of each input.
-    ranges: Vec<[f64; 2]>,
+    pub(super) ranges: Vec<[f64; 2]>,
 }
 
 impl Parts {
-    fn new(controller: &Controller, provenance: Option<&Provenance>) -> Result<Self> {
+    pub(super) fn new(controller: &Controller, provenance: Option<&Provenance>) -> Result<Self> {
         let policy = &controller.policy;
         let texts =
             policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|action| &action.name));
@@ -114,7 +113,7 @@ impl Parts {
         Ok(Self { comment, engine: identifier::identifier(&controller.name), states, actions, ranges })
     }
 
-    fn finish(self, extension: &'static str, text: String, notes: Vec<String>) -> Generated {
+    pub(super) fn finish(self, extension: &'static str, text: String, notes: Vec<String>) -> Generated {
         let mut all = vec![
             "the format has no place for alpha, tanh and limits: the file says in its head how the action follows"
                 .to_owned(),
@@ -127,7 +126,7 @@ impl Parts {
         }
     }
 
-    fn commented(&self, mark: &str) -> String {
+    pub(super) fn commented(&self, mark: &str) -> String {
         self.comment.iter().fold(String::new(), |mut text, line| {
             let _ = writeln!(text, "{}", format!("{mark} {line}").trim_end());
             text
@@ -135,13 +134,13 @@ impl Parts {
     }
 
     /// What stands between `if` and `then`; the terms of a rule are called like its output.
-    fn antecedent(&self, rule: &Rule, term: &str) -> String {
+    pub(super) fn antecedent(&self, rule: &Rule, term: &str) -> String {
         let states = self.states.iter().enumerate().filter(|(variable, _)| condition(rule, *variable).is_some());
         states.map(|(_, state)| format!("{state} is {term}")).collect::<Vec<_>>().join(" and ")
     }
 
     /// The largest output in a rule base, at least 1: the range of an output.
-    fn reach(action: &ActionRules) -> f64 {
+    pub(super) fn reach(action: &ActionRules) -> f64 {
         action.rules.iter().fold(1.0, |reach, rule| rule.output.abs().max(reach))
     }
 }
@@ -155,7 +154,7 @@ fn always_holds(rule: &Rule) -> bool {
 ///
 /// A rule needs something after its `if`, and tools do not agree on what a rule of "don't care" alone gives. So a rule that
 /// always holds keeps a condition on the first variable, so wide that it holds everywhere.
-fn condition(rule: &Rule, variable: usize) -> Option<[f64; 2]> {
+pub(super) fn condition(rule: &Rule, variable: usize) -> Option<[f64; 2]> {
     if !rule.ignores(variable) {
         return Some([rule.centre[variable], rule.width[variable]]);
     }
@@ -164,7 +163,7 @@ fn condition(rule: &Rule, variable: usize) -> Option<[f64; 2]> {
 
 /// Refuses rules for a tool that knows straight lines only, if that makes a difference anywhere: in states as the test
 /// vectors hold them, the actions of plain Gaussians differ from the policy's by more than the tolerance.
-fn refuse_circles(controller: &Controller, format: Format) -> Result<()> {
+pub(super) fn refuse_circles(controller: &Controller, format: Format) -> Result<()> {
     let policy = &controller.policy;
     if !controller.is_periodic() {
         return Ok(());
@@ -211,194 +210,19 @@ fn reaching(policy: &FuzzyPolicy, action: &ActionRules, state: &[f64]) -> (usize
     (found.0, found.1)
 }
 
-/// The rules in one of the formats.
-pub(super) fn generate(controller: &Controller, provenance: Option<&Provenance>, target: &Target) -> Result<Generated> {
-    refuse_circles(controller, target.format)?;
-    match target.format {
-        Format::Fcl => fcl(controller, provenance, target.dialect == Dialect::Fuzzylite),
-        Format::Fis => fis(controller, provenance),
-        _ => fll(controller, provenance),
-    }
-}
-
-/// The fuzzylite language.
-fn fll(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
-    let parts = Parts::new(controller, provenance)?;
-    let policy = &controller.policy;
-    let clamps = controller.guard.as_ref().is_some_and(|guard| guard.response == Response::Clamp);
-    let mut text = parts.commented("#");
-    let _ = writeln!(text, "Engine: {}", parts.engine);
-    for (variable, name) in parts.states.iter().enumerate() {
-        let [low, high] = parts.ranges[variable];
-        let _ =
-            writeln!(text, "InputVariable: {name}\n  enabled: true\n  range: {low:?} {high:?}\n  lock-range: {clamps}");
-        for (action, action_name) in policy.actions.iter().zip(&parts.actions) {
-            for (index, rule) in action.rules.iter().enumerate() {
-                if let Some([mean, deviation]) = condition(rule, variable) {
-                    let _ = writeln!(text, "  term: {action_name}_{} Gaussian {mean:?} {deviation:?}", index + 1);
-                }
-            }
-        }
-    }
-    for (action, name) in policy.actions.iter().zip(&parts.actions) {
-        let reach = Parts::reach(action);
-        let _ = writeln!(
-            text,
-            "OutputVariable: {name}\n  enabled: true\n  range: {:?} {reach:?}\n  lock-range: false\n  aggregation: none\n  \
-             defuzzifier: WeightedAverage TakagiSugeno\n  default: nan\n  lock-previous: false",
-            -reach
-        );
-        for (index, rule) in action.rules.iter().enumerate() {
-            let _ = writeln!(text, "  term: {name}_{} Constant {:?}", index + 1, rule.output);
-        }
-    }
-    for (action, name) in policy.actions.iter().zip(&parts.actions) {
-        let _ = writeln!(
-            text,
-            "RuleBlock: {name}_rules\n  enabled: true\n  conjunction: AlgebraicProduct\n  disjunction: none\n  \
-             implication: none\n  activation: General"
-        );
-        for (index, rule) in action.rules.iter().enumerate() {
-            let term = format!("{name}_{}", index + 1);
-            let _ = writeln!(text, "  rule: if {} then {name} is {term}", parts.antecedent(rule, &term));
-        }
-    }
-    Ok(parts.finish("fll", text, Vec::new()))
-}
-
-/// The fuzzy control language, in the dialect of jFuzzyLogic or of fuzzylite: the standard itself knows no Gaussians.
-///
-/// fuzzylite knows its own name of a Gaussian, wants the words of a rule in small letters, and adds up what rules of one
-/// output say without being told.
-fn fcl(controller: &Controller, provenance: Option<&Provenance>, for_fuzzylite: bool) -> Result<Generated> {
-    let (dialect, gaussian, accumulation) =
-        if for_fuzzylite { ("fuzzylite", "Gaussian", "") } else { ("jFuzzyLogic", "GAUSS", "\n    ACCU : SUM;") };
-    let parts = Parts::new(controller, provenance)?;
-    let policy = &controller.policy;
-    let mut sentences = sentences(policy).into_iter();
-    let mut text = parts.commented("//");
-    let _ = writeln!(text, "// FCL of IEC 61131-7, in the dialect of {dialect}: {gaussian} mean deviation.");
-    let _ = writeln!(text, "FUNCTION_BLOCK {}\n\nVAR_INPUT", parts.engine);
-    for name in &parts.states {
-        let _ = writeln!(text, "    {name} : REAL;");
-    }
-    let _ = writeln!(text, "END_VAR\n\nVAR_OUTPUT");
-    for name in &parts.actions {
-        let _ = writeln!(text, "    {name} : REAL;");
-    }
-    let _ = writeln!(text, "END_VAR");
-    for (variable, state) in parts.states.iter().enumerate() {
-        let _ = writeln!(text, "\nFUZZIFY {state}");
-        for (action, name) in policy.actions.iter().zip(&parts.actions) {
-            for (index, rule) in action.rules.iter().enumerate() {
-                if let Some([mean, deviation]) = condition(rule, variable).map(|numbers| numbers.map(decimal)) {
-                    let _ = writeln!(text, "    TERM {name}_{} := {gaussian} {mean} {deviation};", index + 1);
-                }
-            }
-        }
-        let _ = writeln!(text, "END_FUZZIFY");
-    }
-    for (action, name) in policy.actions.iter().zip(&parts.actions) {
-        let _ = writeln!(text, "\nDEFUZZIFY {name}");
-        for (index, rule) in action.rules.iter().enumerate() {
-            let _ = writeln!(text, "    TERM {name}_{} := {};", index + 1, decimal(rule.output));
-        }
-        let reach = decimal(Parts::reach(action));
-        let _ = writeln!(
-            text,
-            "    METHOD : COGS;\n    DEFAULT := 0.0;\n    RANGE := (-{reach} .. {reach});\nEND_DEFUZZIFY"
-        );
-    }
-    for (action, name) in policy.actions.iter().zip(&parts.actions) {
-        let _ = writeln!(text, "\nRULEBLOCK {name}_rules\n    AND : PROD;\n    ACT : PROD;{accumulation}");
-        for (rule, index) in action.rules.iter().zip(1usize..) {
-            let term = format!("{name}_{index}");
-            let antecedent = parts.antecedent(rule, &term);
-            let _ = writeln!(text, "    // {}", ascii(&sentences.next().unwrap_or_default()));
-            let _ = writeln!(text, "    RULE {index} : if {antecedent} then {name} is {term};");
-        }
-        let _ = writeln!(text, "END_RULEBLOCK");
-    }
-    let _ = writeln!(text, "\nEND_FUNCTION_BLOCK");
-    let note = format!("the dialect of FCL is {dialect}'s, because the standard knows no Gaussians");
-    Ok(parts.finish("fcl", text, vec![note]))
-}
-
-/// The file of MATLAB's and Octave's fuzzy toolboxes.
-fn fis(controller: &Controller, provenance: Option<&Provenance>) -> Result<Generated> {
-    let parts = Parts::new(controller, provenance)?;
-    let policy = &controller.policy;
-    let rules: usize = policy.actions.iter().map(|action| action.rules.len()).sum();
-    let mut text = parts.commented("%");
-    // Rules with the same output are summed, not compared.
-    let _ = writeln!(
-        text,
-        "\n[System]\nName='{}'\nType='sugeno'\nVersion=2.0\nNumInputs={}\nNumOutputs={}\nNumRules={rules}\nAndMethod='prod'\n\
-         OrMethod='probor'\nImpMethod='prod'\nAggMethod='sum'\nDefuzzMethod='wtaver'",
-        parts.engine,
-        policy.states.len(),
-        policy.actions.len()
-    );
-    for (variable, name) in parts.states.iter().enumerate() {
-        let [low, high] = parts.ranges[variable];
-        let all = policy.actions.iter().flat_map(|action| &action.rules);
-        let terms = all.filter(|rule| condition(rule, variable).is_some()).count();
-        let _ = writeln!(text, "\n[Input{}]\nName='{name}'\nRange=[{low:?} {high:?}]\nNumMFs={terms}", variable + 1);
-        let mut number = 0;
-        for (action, action_name) in policy.actions.iter().zip(&parts.actions) {
-            for (index, rule) in action.rules.iter().enumerate() {
-                let Some([mean, deviation]) = condition(rule, variable) else { continue };
-                number += 1;
-                let _ = writeln!(text, "MF{number}='{action_name}_{}':'gaussmf',[{deviation:?} {mean:?}]", index + 1);
-            }
-        }
-    }
-    for (output, (action, name)) in policy.actions.iter().zip(&parts.actions).enumerate() {
-        let reach = Parts::reach(action);
-        let count = action.rules.len();
-        let _ =
-            writeln!(text, "\n[Output{}]\nName='{name}'\nRange=[{:?} {reach:?}]\nNumMFs={count}", output + 1, -reach);
-        for (index, rule) in action.rules.iter().enumerate() {
-            let _ = writeln!(text, "MF{0}='{name}_{0}':'constant',[{1:?}]", index + 1, rule.output);
-        }
-    }
-    let _ = writeln!(text, "\n[Rules]");
-    // How many terms of each input are used up; 0 in a rule says that it does not look at the input.
-    let mut used = vec![0; policy.states.len()];
-    for (output, action) in policy.actions.iter().enumerate() {
-        for (rule, index) in action.rules.iter().zip(1usize..) {
-            let next = |(variable, used): (usize, &mut usize)| {
-                let has = usize::from(condition(rule, variable).is_some());
-                *used += has;
-                (*used * has).to_string()
-            };
-            let conditions = used.iter_mut().enumerate().map(next).collect::<Vec<_>>().join(" ");
-            let consequents: Vec<String> = (0..policy.actions.len())
-                .map(|other| if other == output { index.to_string() } else { "0".into() })
-                .collect();
-            let _ = writeln!(text, "{conditions}, {} (1) : 1", consequents.join(" "));
-        }
-    }
-    Ok(parts.finish("fis", text, Vec::new()))
-}
-
-/// A number that has a point and no exponent, which the grammar of FCL does not know.
-fn decimal(value: f64) -> String {
-    let text = format!("{value}");
-    if text.contains('.') { text } else { text + ".0" }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::controller::Precision;
+    use super::super::Target;
     use super::super::controller::tests::{small_policy, swinging};
+    use super::super::controller::{Precision, Response};
     use super::*;
 
     #[test]
     fn rules_that_reach_around_the_circle_are_refused_and_others_are_written() {
         for format in [Format::Fll, Format::Fcl, Format::Fis] {
-            let generate =
-                |response, range| generate(&swinging(Precision::Double, response, range), None, &Target::new(format));
+            let generate = |response, range| {
+                Target::new(format).generate(&swinging(Precision::Double, response, range), None, "small")
+            };
             // The pole swings all around: the rule at 3 rad holds at -3 rad too.
             for (response, range) in [(None, [0.0; 2]), (Some(Response::Clamp), [2.5, 3.8])] {
                 let error = generate(response, range).unwrap_err();
@@ -426,7 +250,7 @@ mod tests {
         let text = |policy: &FuzzyPolicy, format| {
             let controller =
                 Controller::new("small", policy.clone(), Precision::Double, None, vec![0.5], vec![None]).unwrap();
-            let generated = generate(&controller, None, &Target::new(format)).unwrap();
+            let generated = Target::new(format).generate(&controller, None, "small").unwrap();
             String::from_utf8(generated.files[0].content.clone()).unwrap()
         };
         for (format, first, second) in [

@@ -10,14 +10,42 @@ use super::elementary;
 use super::identifier::{self, camel};
 use super::provenance::Provenance;
 use super::view::View;
-use super::{Dialect, Generated, GeneratedFile, Names};
+use super::writer::Writer;
+use super::{Dialect, Generated, GeneratedFile, Names, Target};
 use fpsrl_base::error::Result;
 
-pub(super) fn generate(
-    controller: &Controller,
-    provenance: Option<&Provenance>,
-    dialect: Dialect,
-) -> Result<Generated> {
+/// IEC 61131-3 Structured Text.
+pub(super) struct StructuredText;
+
+impl Writer for StructuredText {
+    fn name(&self) -> &'static str {
+        "st"
+    }
+
+    fn extension(&self, dialect: Dialect) -> &'static str {
+        if dialect == Dialect::Siemens { "scl" } else { "st" }
+    }
+
+    fn knows_single(&self) -> bool {
+        true
+    }
+
+    fn dialects(&self) -> &'static [Dialect] {
+        &[Dialect::Siemens]
+    }
+
+    fn write(
+        &self,
+        controller: &Controller,
+        provenance: Option<&Provenance>,
+        target: &Target,
+        _: &str,
+    ) -> Result<Generated> {
+        generate(controller, provenance, target.dialect)
+    }
+}
+
+fn generate(controller: &Controller, provenance: Option<&Provenance>, dialect: Dialect) -> Result<Generated> {
     let mut view = View::new(controller, provenance, &identifier::STRUCTURED_TEXT, literal);
     // What the block derives from a name must be free as well.
     let derived = ["_seen", "_last", "_start"];

@@ -72,7 +72,8 @@ impl WrittenProblem {
     /// ```
     pub fn find(name_or_path: &str) -> Result<Self> {
         let path = Path::new(name_or_path);
-        let is_path = name_or_path.contains(['/', '\\']) || path.extension().is_some_and(|end| end == "toml");
+        // No built-in problem has a point in its name.
+        let is_path = name_or_path.contains(['/', '\\']) || path.extension().is_some();
         // A name wins over a file that happens to be called the same.
         match Self::benchmark(name_or_path) {
             Err(_) if is_path || path.is_file() => Self::read(path),
