@@ -177,7 +177,7 @@ fn begin(manner: &Manner) -> Bars {
 
 /// Prints the result of a run.
 fn finish(run: &RunDirectory, manner: &Manner, bars: &Bars) -> Result<(), Failure> {
-    print(manner, || fpsrl::files::to_json(&run.summary()?), || table::table(run))?;
+    print(manner, || run.summary()?.text(), || table::table(run))?;
     bars.say(&format!("the run is in {}", run.path().display()));
     let page = run.file(REPORT);
     if page.exists() {

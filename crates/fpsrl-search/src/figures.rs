@@ -1,10 +1,13 @@
 //! `summary.json`: the figures of a run, filled in stage by stage.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use fpsrl_base::error::Result;
+use fpsrl_base::files::{self, Prepared};
 use fpsrl_data::System;
 use fpsrl_world::LearnedWorlds;
 use fpsrl_world::quality::Verdict;
@@ -171,6 +174,21 @@ impl Summary {
         }
     }
 
+    /// Reads `summary.json`.
+    pub fn read(path: &Path) -> Result<Self> {
+        files::read_json(path)
+    }
+
+    /// Writes `summary.json` beside its place.
+    pub fn prepare(&self, path: &Path) -> Result<Prepared> {
+        files::prepare_json(path, self)
+    }
+
+    /// The text of `summary.json`.
+    pub fn text(&self) -> Result<String> {
+        files::to_json(self)
+    }
+
     /// Whether two have the same figures; how long they took, where and by which version is none of them.
     pub fn same_figures(&self, other: &Self) -> bool {
         let of_the_machine = |summary: &Self| Self {
@@ -318,13 +336,13 @@ impl Figures {
 }
 
 impl Serialize for Figures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
 impl<'de> Deserialize<'de> for Figures {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct FiguresVisitor;
         impl<'de> Visitor<'de> for FiguresVisitor {
             type Value = Figures;
@@ -333,7 +351,7 @@ impl<'de> Deserialize<'de> for Figures {
                 formatter.write_str("numbers by name")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Figures, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Figures, A::Error> {
                 let mut figures = Figures::default();
                 while let Some((name, value)) = map.next_entry::<String, f64>()? {
                     figures.set(&name, value);

@@ -7,6 +7,7 @@
 pub mod absorbing;
 mod actuator;
 pub mod ensemble;
+pub mod file;
 pub mod fit;
 pub mod forest;
 pub mod gaussian_process;

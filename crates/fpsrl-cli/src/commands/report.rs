@@ -25,7 +25,7 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         other => Failure::Library(other),
     })?;
     if manner.json {
-        print(manner, || files::to_json(&summary), || Ok(String::new()))?;
+        print(manner, || summary.text(), || Ok(String::new()))?;
     }
     bars.say(&format!("the report is {}", run.file(REPORT).display()));
     Ok(())

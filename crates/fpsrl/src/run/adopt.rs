@@ -20,7 +20,7 @@ impl RunDirectory {
         if let Some(mut summary) = self.earlier_summary()? {
             summary.rules = policy.rule_count();
             summary.forget_policy();
-            prepared.push(files::prepare_json(&self.file(SUMMARY), &summary)?);
+            prepared.push(summary.prepare(&self.file(SUMMARY))?);
         }
         self.invalidate(POLICY, progress)?;
         // A search that was interrupted began elsewhere.

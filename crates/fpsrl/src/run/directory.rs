@@ -142,7 +142,7 @@ impl RunDirectory {
 
     /// The figures so far.
     pub fn summary(&self) -> Result<Summary> {
-        files::read_json(&self.expect(SUMMARY)?).map_err(|error| match error {
+        Summary::read(&self.expect(SUMMARY)?).map_err(|error| match error {
             Error::Malformed { path, line, column, problem, .. } => {
                 Error::Malformed { path, line, column, problem, remedy: self.again("evaluate") }
             }

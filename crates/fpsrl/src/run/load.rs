@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::directory::RunDirectory;
 use super::graph::{
@@ -17,53 +17,11 @@ use crate::policy::FuzzyPolicy;
 use crate::problem::Problem;
 use crate::search::{SearchOptions, SearchRecord};
 use crate::stage::{DataReport, Judged, Log, Source, Worlds};
-use crate::world::LearnedWorlds;
+use crate::world::file::{ProcessFile, WorldFile};
 use crate::world::model::WorldModel;
-use crate::world::quality::Verdict;
-use crate::world::support::Support;
 use fpsrl_base::remedy::Remedy;
 use fpsrl_exchange::export::{Provenance, covered_ranges};
 use fpsrl_search::WorldSource;
-
-/// What `world.json` holds: the worlds, and what they were made from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WorldFile {
-    /// The digest of the log.
-    pub data_sha256: String,
-    /// The digest of the settings and the variables.
-    pub problem_sha256: String,
-    /// The digest of the start states; null if they come from ranges.
-    pub starts_sha256: Option<String>,
-    /// The learned world: the first member of the ensemble.
-    pub world: WorldModel,
-    /// The other members.
-    #[serde(default)]
-    pub members: Vec<WorldModel>,
-    /// Worlds learned from episodes that no member has seen.
-    #[serde(default)]
-    pub judges: Vec<WorldModel>,
-    /// The ranges of the log.
-    #[serde(default)]
-    pub support: Option<Support>,
-    /// How far the worlds can be trusted.
-    #[serde(default)]
-    pub verdict: Option<Verdict>,
-}
-
-/// What `world.json` holds of a process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ProcessFile {
-    /// The digest of the log.
-    pub(super) data_sha256: String,
-    /// The digest of the settings and the variables.
-    pub(super) problem_sha256: String,
-    /// The digest of the start states; null if they come from ranges.
-    pub(super) starts_sha256: Option<String>,
-    /// The program and its arguments.
-    pub(super) process: Vec<String>,
-}
 
 impl RunDirectory {
     /// The digest of the start states, if they are in a file.
@@ -83,7 +41,7 @@ impl RunDirectory {
         let log = self.log(problem)?;
         let source = match &problem.world.process {
             Some(command) => {
-                let file: ProcessFile = self.read_world(&path)?;
+                let file = ProcessFile::read(&path).map_err(|error| self.fit_again(error))?;
                 self.check_world(problem, &log, [&file.data_sha256, &file.problem_sha256], &file.starts_sha256)?;
                 if &file.process != command {
                     return Err(self.changed(WORLD, PROBLEM, "it names another process".into()));
@@ -91,11 +49,10 @@ impl RunDirectory {
                 WorldSource::Process(Arc::new(crate::stage::start_process(&problem.system, &problem.world)?))
             }
             None => {
-                let file: WorldFile = self.read_world(&path)?;
+                let file = WorldFile::read(&path).map_err(|error| self.fit_again(error))?;
                 let digests = [file.data_sha256.clone(), file.problem_sha256.clone()];
                 let starts = file.starts_sha256.clone();
-                let WorldFile { world, members, judges, support, verdict, .. } = file;
-                let learned = LearnedWorlds { world, members, judges, support };
+                let (learned, verdict) = file.into_worlds();
                 learned.validate().map_err(|problem| self.broken(WORLD, problem))?;
                 self.check_variables(problem, &learned.world)?;
                 self.check_world(problem, &log, [&digests[0], &digests[1]], &starts)?;
@@ -105,14 +62,14 @@ impl RunDirectory {
         Ok(Worlds::stored(log, source))
     }
 
-    /// Reads `world.json`; one of an older form is refused with the verb that writes it again.
-    fn read_world<T: serde::de::DeserializeOwned>(&self, path: &std::path::Path) -> Result<T> {
-        files::read_json(path).map_err(|error| match error {
-            Error::Malformed { line, problem, .. } => {
-                Error::Malformed { path: path.to_owned(), line, column: None, problem, remedy: self.again("fit") }
+    /// A `world.json` that is broken, or of an older form, is refused with the verb that writes it again.
+    fn fit_again(&self, error: Error) -> Error {
+        match error {
+            Error::Malformed { path, line, column, problem, .. } => {
+                Error::Malformed { path, line, column, problem, remedy: self.again("fit") }
             }
             other => other,
-        })
+        }
     }
 
     fn check_variables(&self, problem: &Problem, world: &WorldModel) -> Result<()> {
@@ -198,7 +155,7 @@ impl RunDirectory {
         if self.file(WORLD).exists() && summary.as_ref().is_none_or(|summary| summary.promise.is_none()) {
             return Err(self.not_judged());
         }
-        let raw = summary.map(|summary| files::to_json(&summary)).transpose()?;
+        let raw = summary.map(|summary| summary.text()).transpose()?;
         let raw = raw.and_then(|text| serde_json::from_str(&text).ok());
         let provenance = Provenance::of_file(&self.file(POLICY), raw.as_ref())?;
         let ranges = covered_ranges(&policy.states, &self.transitions(&problem)?);

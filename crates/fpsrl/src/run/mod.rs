@@ -41,6 +41,5 @@ pub use crate::figures::{
 pub use crate::stage::{DataReport, ReportOptions};
 pub use directory::RunDirectory;
 pub use graph::REPORT;
-pub use load::WorldFile;
 pub use lock::Lock;
 pub use stages::{generate, save_log};

@@ -8,7 +8,6 @@ use super::graph::{
     CHECKPOINT, CHECKPOINT_ROWS, DATA, FRONT, FRONT_TABLE, GROWTH, NFQ, POLICY, PROBLEM, REPORT, SEARCH, SIMPLE,
     SUMMARY, TRANSITIONS, WORLD,
 };
-use super::load::{ProcessFile, WorldFile};
 use super::origins::{self, Change, Origins};
 use crate::baseline::QPolicyKernel;
 use crate::data::csv;
@@ -22,6 +21,7 @@ use crate::progress::Progress;
 use crate::search::{FrontPoint, SearchOptions, SearchRecord};
 use crate::stage::{Choice, Found, Judged, Log, ReportOptions, SearchContext, Worlds};
 use crate::world::LearnedWorlds;
+use crate::world::file::{ProcessFile, WorldFile};
 use fpsrl_report::OtherRun;
 use fpsrl_search::WorldSource;
 use fpsrl_search::baseline::ceiling::{self, Plans};
@@ -131,12 +131,12 @@ impl RunDirectory {
                 let (LearnedWorlds { world, members, judges, support }, verdict) = (**learned).clone();
                 let content =
                     WorldFile { data_sha256, problem_sha256, starts_sha256, world, members, judges, support, verdict };
-                files::prepare_json(&file, &content)
+                content.prepare(&file)
             }
             WorldSource::Process(_) => {
                 let process = problem.world.process.clone().unwrap_or_default();
                 let content = ProcessFile { data_sha256, problem_sha256, starts_sha256, process };
-                files::prepare_json(&file, &content)
+                content.prepare(&file)
             }
         }
     }
@@ -213,7 +213,7 @@ impl RunDirectory {
         let mut prepared = vec![
             files::prepare_json(&self.file(POLICY), &choice.policy)?,
             files::prepare(&self.file(SEARCH), |file| file.write_all(rows.as_bytes()))?,
-            files::prepare_json(&self.file(SUMMARY), &summary)?,
+            summary.prepare(&self.file(SUMMARY))?,
         ];
         if *problem != self.problem()? {
             let text = problem.to_toml();
@@ -405,7 +405,7 @@ impl RunDirectory {
     }
 
     pub(super) fn write_summary(&self, summary: &Summary) -> Result<()> {
-        files::write_json(&self.file(SUMMARY), summary)
+        summary.prepare(&self.file(SUMMARY))?.commit()
     }
 }
 

@@ -224,7 +224,7 @@ impl Judged {
         others: Vec<OtherRun>,
         progress: &Progress,
     ) -> Result<Report> {
-        let raw = files::to_json(&self.summary)?;
+        let raw = self.summary.text()?;
         let material = Material {
             policy: self.policy().clone(),
             worlds: self.worlds.source().clone(),
@@ -249,7 +249,7 @@ impl Judged {
     pub fn source(&self) -> Result<Source> {
         let system = &self.problem.system;
         let text = files::to_json(self.policy())?;
-        let summary = files::to_json(&self.summary)?;
+        let summary = self.summary.text()?;
         let provenance =
             Provenance::new(files::sha256_of(text.as_bytes()), serde_json::from_str(&summary).ok().as_ref());
         let ranges = covered_ranges(&self.policy.states, self.worlds.log().transitions());
