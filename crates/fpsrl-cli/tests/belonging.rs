@@ -49,6 +49,9 @@ fn what_was_known_of_the_old_policy_goes_when_another_is_imported() {
     succeeds(directory.path(), &["evaluate", "run"]);
     succeeds(directory.path(), &["report", "run"]);
     assert!(json(&run.join("summary.json"))["promise"].is_object());
+    // The page does not say that this run has found it.
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("not searched by this run") && !page.contains("byte for byte"), "{page}");
 }
 
 #[test]

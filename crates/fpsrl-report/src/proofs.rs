@@ -410,9 +410,12 @@ fn spread_words(range: [f64; 2], variable: usize, own: RuleOfRun<'_>, others: &[
 /// Settings and digests.
 pub(super) fn repeat(findings: &Findings) -> String {
     let summary = &findings.summary;
-    let mut text = String::from(
-        "<h2 id=\"repeat-title\">To repeat it</h2><p>The same seed gives the same rules, byte for byte, on any \
-         number of threads.</p>\
+    let repeated = match summary.search_return {
+        Some(_) => "The same seed gives the same rules, byte for byte, on any number of threads.",
+        None => "These rules were not searched by this run: they were edited, or brought from elsewhere.",
+    };
+    let mut text = format!(
+        "<h2 id=\"repeat-title\">To repeat it</h2><p>{repeated}</p>\
         <div class=\"scroll\"><table class=\"settings\"><tbody>",
     );
     let mut row = |key: &str, value: String| {

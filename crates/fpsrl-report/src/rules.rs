@@ -50,7 +50,7 @@ pub(super) fn rules(findings: &Findings) -> String {
     }
     text.push_str(&what_does_not_matter(findings));
     text.push_str(
-        "<p class=\"quiet\">Each rule speaks the louder the nearer the state is to its centre; the action is what \
+        "<p class=\"quiet\">A rule weighs more the nearer the state is to its centre; the action is what \
          they agree on. \
          Below: the rule\u{2019}s reach as a curve, the log behind it, the state as a red line with a head, and how \
          far the \

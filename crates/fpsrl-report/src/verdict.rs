@@ -18,7 +18,12 @@ pub(super) fn lead(findings: &Findings) -> String {
         Some(_) => "a simulator of the user's own".to_owned(),
         None => format!("a model of {} logged transitions", count(findings.summary.samples)),
     };
-    format!("{rules} rules for {}, found on {world}; seed {}.", actions.join(", "), findings.summary.seed)
+    // A policy that was edited or brought from elsewhere was not found by this run.
+    let (how, seed) = match findings.summary.search_return {
+        Some(_) => ("found", format!("; seed {}", findings.summary.seed)),
+        None => ("not searched by this run, scored", String::new()),
+    };
+    format!("{rules} rules for {}, {how} on {world}{seed}.", actions.join(", "))
 }
 
 /// What a promise is made on.

@@ -40,7 +40,9 @@ impl Provenance {
         // Fields of later versions may be missing or new: only those that are known and there are told.
         if let Some(summary) = summary {
             provenance.problem = summary["problem"].as_str().map(str::to_owned);
-            provenance.seed = summary["seed"].as_u64();
+            // The seed of a run says nothing of rules that were edited, or brought to it from elsewhere.
+            let searched = !summary.get("search_return").is_some_and(Value::is_null);
+            provenance.seed = summary["seed"].as_u64().filter(|_| searched);
             provenance.data_sha256 = summary["data_sha256"].as_str().map(str::to_owned);
             provenance.promise = promise(summary);
             provenance.verdict = verdict(summary);
@@ -148,6 +150,7 @@ mod tests {
             "{promised:?}"
         );
         assert!(promised.contains(&"verdict   careful: thin data".to_owned()), "{promised:?}");
+        assert!(!lines(r#"{"seed": 7, "search_return": null}"#).contains(&"seed      7".to_owned()));
         assert_eq!(lines("null").len(), 2);
     }
 }
