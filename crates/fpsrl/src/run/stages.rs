@@ -173,10 +173,10 @@ impl RunDirectory {
     /// Whether a search has found a policy for the problem as it stands, on the worlds that are there. What has become of that
     /// policy since is the evaluation's to see.
     fn is_searched(&self) -> Result<bool> {
-        let Some(summary) = self.earlier_summary()? else { return Ok(self.file(POLICY).exists()) };
+        let Some(summary) = self.earlier_summary()? else { return Ok(false) };
         let (change, file) = self.origins(&self.problem()?)?.change(&summary);
         let same = matches!(change, Change::None | Change::Evaluation) || file == POLICY;
-        Ok(same && self.file(POLICY).exists() && (summary.search_return.is_some() || file == POLICY))
+        Ok(same && self.file(POLICY).exists() && summary.search_return.is_some())
     }
 
     fn search_from(
