@@ -98,17 +98,17 @@ impl RunDirectory {
     fn save_worlds(&self, worlds: &Worlds, progress: &Progress) -> Result<Summary> {
         let problem = worlds.problem();
         let mut summary = worlds.summary(problem)?;
-        // How long the log took to get is known only if it is still that log.
-        if let Some(earlier) = self.earlier_summary()? {
-            if earlier.data_sha256 != summary.data_sha256 {
-                // What was found in another log when that was imported.
-                self.remove(DATA)?;
-            }
-            for stage in ["generate", "import"].iter().filter(|_| earlier.data_sha256 == summary.data_sha256) {
-                if let Some(seconds) = earlier.seconds.get(stage) {
-                    summary.seconds.set(stage, seconds);
+        match self.earlier_summary()? {
+            Some(earlier) if earlier.data_sha256 == summary.data_sha256 => {
+                for stage in ["generate", "import"] {
+                    if let Some(seconds) = earlier.seconds.get(stage) {
+                        summary.seconds.set(stage, seconds);
+                    }
                 }
             }
+            // How long another log took to get, and what was found in it, is not of this one.
+            Some(_) => self.remove(DATA)?,
+            None => {}
         }
         summary.seconds.set("fit", worlds.seconds());
         let starts = self.write_starts(worlds.system())?;
