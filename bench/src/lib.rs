@@ -90,6 +90,8 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
         absorbing: None,
         known: None,
         actuators: Vec::new(),
+        saturations: Vec::new(),
+        replay: None,
     }
 }
 

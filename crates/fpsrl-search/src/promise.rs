@@ -241,6 +241,8 @@ mod tests {
             absorbing: None,
             known: None,
             actuators: Vec::new(),
+            saturations: Vec::new(),
+            replay: None,
         }
     }
 
@@ -249,7 +251,13 @@ mod tests {
             world: world(members[0]),
             members: members[1..].iter().map(|reward| world(*reward)).collect(),
             judges: judges.iter().map(|reward| world(*reward)).collect(),
-            support: Some(Support { ranges: vec![[-1.0, 1.0]], worst_moving: -1.0, worst: -1.0 }),
+            support: Some(Support {
+                ranges: vec![[-1.0, 1.0]],
+                worst_moving: -1.0,
+                worst: -1.0,
+                margin: 0.0,
+                free: Vec::new(),
+            }),
         }
     }
 

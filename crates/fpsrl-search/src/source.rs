@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fpsrl_base::error::{Error, Result};
 use fpsrl_data::System;
+use fpsrl_data::tape::Tape;
 use fpsrl_engine::policy::FuzzyPolicy;
 use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::simd::Numerics;
@@ -21,8 +22,8 @@ use crate::promise::{self, Promise};
 pub enum WorldSource {
     /// Learned from the log, and how far that can be trusted.
     Learned(Box<(LearnedWorlds, Option<Verdict>)>),
-    /// A process that is the world.
-    Process(Arc<ProcessWorld>),
+    /// A process that is the world, and what its inputs follow.
+    Process(Arc<ProcessWorld>, Option<Arc<Tape>>),
 }
 
 impl WorldSource {
@@ -30,7 +31,9 @@ impl WorldSource {
     pub fn on_lanes(&self, system: &System, caution: f64) -> Result<Vec<Box<dyn World>>> {
         match self {
             Self::Learned(worlds) => worlds.0.on_lanes(caution),
-            Self::Process(process) => Ok(vec![Box::new(LaggedWorld::new(system, Arc::clone(process)))]),
+            Self::Process(process, tape) => {
+                Ok(vec![Box::new(LaggedWorld::new(system, Arc::clone(process)).following(tape.clone()))])
+            }
         }
     }
 
@@ -46,20 +49,23 @@ impl WorldSource {
                 let model = WorldModel { actuators: Vec::new(), ..worlds.0.world.clone() };
                 Ok(Box::new(NetworkWorld::new(&model)?))
             }
-            Self::Process(process) => Ok(Box::new(LaggedWorld::new(system, Arc::clone(process)).without_actuators())),
+            Self::Process(process, tape) => {
+                let world = LaggedWorld::new(system, Arc::clone(process)).following(tape.clone());
+                Ok(Box::new(world.without_actuators()))
+            }
         }
     }
 
     /// Whether it is a process, which is slower than what was learned.
     pub fn is_process(&self) -> bool {
-        matches!(self, Self::Process(_))
+        matches!(self, Self::Process(..))
     }
 
     /// Whether all that was asked was answered; a process may have failed meanwhile.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Learned(_) => Ok(()),
-            Self::Process(process) => process.check(),
+            Self::Process(process, _) => process.check(),
         }
     }
 
@@ -76,7 +82,7 @@ impl WorldSource {
             Self::Learned(worlds) => {
                 promise::choose(system, settings, &worlds.0, doubt(&worlds.1), candidates, starts, numerics)
             }
-            Self::Process(_) => {
+            Self::Process(..) => {
                 let promise = candidates.first().map(|policy| self.promise(system, policy, starts, numerics));
                 Ok(promise.transpose()?.map(|promise| (0, promise)))
             }
@@ -93,7 +99,7 @@ impl WorldSource {
     ) -> Result<Promise> {
         match self {
             Self::Learned(worlds) => Promise::of(system, &worlds.0, doubt(&worlds.1), policy, starts, numerics),
-            Self::Process(_) => {
+            Self::Process(..) => {
                 let promise = Promise::on(system, self.first(system)?.as_ref(), policy, starts, numerics);
                 self.check()?;
                 Ok(promise)

@@ -11,6 +11,7 @@ pub mod file;
 pub mod fit;
 pub mod forest;
 pub mod gaussian_process;
+pub mod given;
 pub mod history;
 mod kernel;
 pub mod known;

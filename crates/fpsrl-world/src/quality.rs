@@ -282,7 +282,7 @@ impl<'a> Testers<'a> {
             state = next;
         }
         let truth = row_of(&self.log.next_states, start + steps - 1);
-        let counted: Vec<f64> = (0..self.log.current_states())
+        let counted: Vec<f64> = (0..self.log.own_states())
             .map(|variable| {
                 let miss = state[variable] - truth[variable];
                 let miss = if self.angles[variable] { wrap_angle(miss) } else { miss };
@@ -303,7 +303,8 @@ impl<'a> Testers<'a> {
             for row in rows.into_iter().step_by(every) {
                 let [state, action, next] =
                     [&self.log.states, &self.log.actions, &self.log.next_states].map(|columns| row_of(columns, row));
-                sum += (world.reward(&state, &action, &next) - self.log.rewards[row]).powi(2);
+                let predicted = world.reward(&state, &action, &next) - world.costs(&state, &action, &next);
+                sum += (predicted - self.log.rewards[row]).powi(2);
                 count += 1;
             }
         }
@@ -352,7 +353,7 @@ fn calibration(system: &System, settings: &WorldSettings, log: &Transitions, wor
     let (mut inside, mut total) = (0usize, 0usize);
     for row in unseen.into_iter().map(|index| moving[index]).take(MOST_REWARDS) {
         let inputs = [row_of(&log.states, row), row_of(&log.actions, row)].concat();
-        for (variable, state) in system.states()[..system.current_states()].iter().enumerate() {
+        for (variable, state) in system.states()[..system.own_states()].iter().enumerate() {
             let change = log.next_states[variable][row] - log.states[variable][row];
             let change = if state.angle { wrap_angle(change) } else { change };
             let told: Vec<f64> =

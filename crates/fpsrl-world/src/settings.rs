@@ -83,6 +83,10 @@ pub struct WorldSettings {
     pub reward: Option<Formula>,
     /// When a transition is absorbing, as a formula, if the user knows it.
     pub terminal: Option<Formula>,
+    /// What movement and leaving ranges cost besides the reward; it follows from the system.
+    pub costs: Option<Formula>,
+    /// Whether rollouts that follow a log's inputs also follow what the plant did beyond what is predicted.
+    pub noise: bool,
 }
 
 /// `[world]` as written.
@@ -115,6 +119,8 @@ pub struct WrittenWorld {
     pub reward: Option<String>,
     /// The terminal condition as a formula, or "learn".
     pub terminal: Option<String>,
+    /// "log" or "none": whether rollouts with inputs follow the log's noise.
+    pub noise: Option<String>,
 }
 
 impl Default for WorldSettings {
@@ -141,6 +147,8 @@ impl WorldSettings {
             process: None,
             reward: None,
             terminal: None,
+            costs: None,
+            noise: true,
         }
     }
 
@@ -152,7 +160,7 @@ impl WorldSettings {
         };
         let reward = again("world.reward", &self.reward, Kind::Number)?;
         let terminal = again("world.terminal", &self.terminal, Kind::Truth)?;
-        Ok(Self { reward, terminal, ..self.clone() })
+        Ok(Self { reward, terminal, costs: costs(system, &names)?, ..self.clone() })
     }
 
     /// Holds everything to its limits.
@@ -196,6 +204,8 @@ impl WorldSettings {
         file.key("reward", formula(&self.reward), comment);
         let comment = "a formula such as \"abs(x) > 2\" for where the plant stops for good; or \"learn\"";
         file.key("terminal", formula(&self.terminal), comment);
+        let comment = "with inputs: rollouts follow what the log's plant did beyond what is predicted, too";
+        file.key("noise", quoted(if self.noise { "log" } else { "none" }), comment);
     }
 }
 
@@ -225,10 +235,26 @@ impl WrittenWorld {
             process: self.process,
             reward: formula("world.reward", self.reward, &names, Kind::Number)?,
             terminal: formula("world.terminal", self.terminal, &names, Kind::Truth)?,
+            costs: costs(system, &names)?,
+            noise: by_name("noise of a rollout", &NOISES, self.noise, true)?,
         };
         settings.check()?;
         Ok(settings)
     }
+}
+
+/// Whether rollouts follow the log's noise, by name.
+const NOISES: [(&str, bool); 2] = [("log", true), ("none", false)];
+
+/// What a system's movements and ranges cost.
+fn costs(system: &System, names: &[String]) -> Result<Option<Formula>> {
+    let Some(text) = system.costs() else { return Ok(None) };
+    let formula = Formula::parse(&text, names, Kind::Number).map_err(|error| {
+        let rule = format!("a price needs names that can stand in a formula: {error}");
+        let hint = "call the variable by a name of letters, digits and `_`, and name its column with `column`";
+        Error::setting("move_cost or keep", "given", rule, hint)
+    })?;
+    Ok(Some(formula))
 }
 
 /// A formula, unless it is missing or the word "learn".

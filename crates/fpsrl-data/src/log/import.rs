@@ -121,7 +121,7 @@ pub struct Imported {
 /// let columns = LogSettings { time: vec!["t".into()], reward: vec!["reward".into()], ..LogSettings::new(vec![path]) };
 /// let settings = DataSettings { samples: 1_000, log: Some(columns), ..DataSettings::default() };
 /// let recording = log::record(&system, &settings, None, &Progress::silent())?;
-/// let imported = recording.finish(&system, &settings, None, Default::default())?;
+/// let imported = recording.finish(&system, &settings, None, None, Default::default())?;
 /// assert_eq!(imported.transitions.len(), 199);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -154,7 +154,10 @@ pub fn record(
         let names = Roles::names(log, system);
         let wanted = |title: &str, name: &str| names.iter().any(|wanted| wanted == title || wanted == name);
         let options = TextOptions { separator: log.separator, decimal: log.decimal, missing: log.missing.clone() };
-        let table = read(path, &options, &wanted, progress)?;
+        let mut table = read(path, &options, &wanted, progress)?;
+        for state in system.states()[..system.current_states()].iter().filter(|state| !state.values().is_empty()) {
+            table.number_words(columns(&state.columns, &state.name), state.values(), &state.name)?;
+        }
         report.files.push(FileReport { path: path.clone(), rows: table.rows, notes: table.notes.clone() });
         report.rows += table.rows;
         let roles = Roles::find(&table, log, system)?;
@@ -184,23 +187,31 @@ pub fn record(
 }
 
 impl Recording {
-    /// The transitions of a system whose history is settled; `history` says how.
+    /// The transitions of a system whose history is settled; `history` says how. `costs` are taken off the rewards.
     pub fn finish(
         self,
         system: &System,
         settings: &DataSettings,
         reward: Option<&Formula>,
+        costs: Option<&Formula>,
         history: HistoryReport,
     ) -> Result<Imported> {
         let Self { recorded, mut report, samples } = self;
         let log = settings.log.as_ref().ok_or(Error::Internal("a problem without a log was imported"))?;
         let (transitions, lost) = history::remember(system, recorded);
-        let transitions = with_known_rewards(reward, transitions, &mut report);
+        let mut transitions = transitions;
+        transitions.inputs = system.input_count();
+        // A reward may look at errors; rows get their places anew once it is known which of them are kept.
+        history::derive(system, &mut transitions);
+        let mut transitions = with_known_rewards(reward, transitions, &mut report);
+        transitions.subtract(costs);
         let remembers = system.longest_lag() > 0 || log.history == History::Auto;
         report.history = remembers.then_some(HistoryReport { lost, ..history });
         report.episodes = count_episodes(&transitions);
         report.terminals = transitions.terminated.as_ref().map(|ended| ended.iter().filter(|ended| **ended).count());
-        let transitions = thin(transitions, settings.samples);
+        let mut transitions = thin(transitions, settings.samples);
+        transitions.inputs = system.input_count();
+        history::derive(system, &mut transitions);
         report.kept = transitions.len();
         report.alignment = (log.next.is_none() && !log.resample).then(|| samples.judge());
         refuse_what_teaches_nothing(system, log, &transitions, &report)?;
@@ -552,8 +563,9 @@ fn refuse_what_teaches_nothing(
     for (state, (before, after)) in system.states().iter().zip(transitions.states.iter().zip(&transitions.next_states))
     {
         if let (Some(value), Some(_)) = (only_value(before), only_value(after)) {
-            let problem = format!("the state variable has one value in all rows: {value}");
-            let hint = "it tells the controller nothing: leave its [[state]] out";
+            let (what, section) = if state.input.is_some() { ("input", "input") } else { ("state variable", "state") };
+            let problem = format!("the {what} has one value in all rows: {value}");
+            let hint = &format!("it tells the controller nothing: leave its [[{section}]] out");
             return refuse(Some(&state.name), problem, hint);
         }
     }

@@ -25,7 +25,38 @@ pub struct Quantity {
     /// holds on both sides of it. The paper's own form is plain, as is every file that does not say otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub periodic: bool,
+    /// The words of a mode, whose numbers are their places in this list; empty for a quantity. A rule holds in one of them,
+    /// or does not look at it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// What it follows from, if a controller computes it from its other inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derived: Option<Derived>,
 }
+
+/// What a controller computes from its other inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Derived {
+    /// A set-point less what is to follow it.
+    Error {
+        /// The number of the input that is to follow.
+        state: usize,
+        /// The number of the input that is followed.
+        set_point: usize,
+    },
+    /// The running sum of an error. It is 0 in the first step; from then on each step's error is added. It stays within its
+    /// limit, and while the last action is at one of its own limits it only falls.
+    Sum {
+        /// The number of the error among the inputs.
+        error: usize,
+        /// How far it may go to either side.
+        limit: f64,
+    },
+}
+
+/// The width of a condition on a mode: one mode away, the membership is e⁻⁶⁰.
+pub const MODE_WIDTH: f64 = 0.091_287_092_917_527_69;
 
 impl Quantity {
     /// A quantity on the straight line.
@@ -35,7 +66,7 @@ impl Quantity {
     /// assert!(!speed.periodic);
     /// ```
     pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: unit.into(), periodic: false }
+        Self { name: name.into(), unit: unit.into(), periodic: false, values: Vec::new(), derived: None }
     }
 
     /// How far a value lies above a centre: for an angle, the shorter way around.
@@ -225,6 +256,19 @@ impl FuzzyPolicy {
     pub fn fault(&self) -> Option<String> {
         if self.states.is_empty() || self.actions.is_empty() {
             return Some("a policy needs at least one state variable and one action".into());
+        }
+        for (index, state) in self.states.iter().enumerate() {
+            let fits = match state.derived {
+                None => true,
+                Some(Derived::Error { state, set_point }) => state < index && set_point < index,
+                Some(Derived::Sum { error, limit }) => {
+                    let of_an_error = matches!(self.states[..index].get(error).map(|one| one.derived), Some(Some(Derived::Error { .. })));
+                    of_an_error && limit.is_finite() && limit > 0.0
+                }
+            };
+            if !fits {
+                return Some(format!("`{}` does not follow from inputs before it", state.name));
+            }
         }
         for action in &self.actions {
             let name = &action.name;

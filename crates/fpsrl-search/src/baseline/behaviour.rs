@@ -102,7 +102,7 @@ pub fn clone_of_the_log(
     let acted = absorbing::rows_that_matter(transitions, &later);
     let stride = acted.len().div_ceil(CLONE_ROWS).max(1);
     let rows: Vec<usize> = acted.into_iter().step_by(stride).collect();
-    let space = RuleSpace::new(system, policy, transitions);
+    let space = RuleSpace::new(system, policy, transitions).seen(system);
     let settings = RingSettings {
         particles: CLONE_PARTICLES,
         ring: 2,

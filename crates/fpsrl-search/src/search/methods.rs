@@ -48,8 +48,8 @@ pub fn space(
 ) -> RuleSpace {
     let space = RuleSpace::new(system, policy, transitions);
     match settings.optimiser {
-        OptimiserKind::Swarm => space,
-        OptimiserKind::Auto | OptimiserKind::Shade | OptimiserKind::CmaEs => space.on_slopes(),
+        OptimiserKind::Swarm => space.seen(system),
+        OptimiserKind::Auto | OptimiserKind::Shade | OptimiserKind::CmaEs => space.on_slopes().seen(system),
     }
 }
 

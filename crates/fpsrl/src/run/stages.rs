@@ -133,7 +133,7 @@ impl RunDirectory {
                     WorldFile { data_sha256, problem_sha256, starts_sha256, world, members, judges, support, verdict };
                 content.prepare(&file)
             }
-            WorldSource::Process(_) => {
+            WorldSource::Process(..) => {
                 let process = problem.world.process.clone().unwrap_or_default();
                 let content = ProcessFile { data_sha256, problem_sha256, starts_sha256, process };
                 content.prepare(&file)

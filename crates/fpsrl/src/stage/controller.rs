@@ -119,6 +119,13 @@ fn notes(system: &System) -> Vec<String> {
     for state in system.policy_states() {
         let Some(lag) = state.lag else { continue };
         let of = match lag.of {
+            Lagged::Error(of) => {
+                let tracked = &system.states()[of];
+                let set_point = tracked.tracks.map_or(of, |tracking| tracking.set_point);
+                notes.push(format!("the input {} is {} less {}", state.name, system.states()[set_point].name, tracked.name));
+                continue;
+            }
+            Lagged::Sum(_) | Lagged::Place => continue,
             Lagged::State(of) => system.states()[of].name.clone(),
             Lagged::Action(of) => {
                 let action = &system.actions()[of];

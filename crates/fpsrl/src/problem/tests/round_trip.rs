@@ -109,6 +109,7 @@ prop_compose! {
                 data_start: Some(data_start),
                 centre: or_word(centre),
                 width: or_word(width.map(|(low, high)| [low, high])),
+                ..WrittenState::default()
             });
         let action = WrittenAction {
             name: "A".into(),
