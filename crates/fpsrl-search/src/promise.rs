@@ -21,6 +21,17 @@ use fpsrl_world::{LearnedWorlds, NetworkWorld};
 /// Start states whose rollouts are watched for steps outside the data.
 const WATCHED: usize = 128;
 
+/// What is in doubt of worlds before any policy is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Doubts {
+    /// The error of the members' rewards in episodes that a model had not seen, all of which may point the same way.
+    pub reward: f64,
+    /// The same of the judge.
+    pub judge_reward: f64,
+    /// Why the judge cannot judge; none if it can.
+    pub judge_abstains: Option<String>,
+}
+
 /// What a policy promises.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
@@ -42,15 +53,27 @@ pub struct Promise {
     pub rejected: usize,
     /// Of each member, the first one first: its mean return.
     pub member_returns: Vec<f64>,
+    /// Why the judge does not testify; null if it does, or if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_abstains: Option<String>,
+    /// The mean return over the members under the inputs that the search saw; the promise is made under others. Null without
+    /// inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_searched_inputs: Option<f64>,
+    /// Of each range that a state should keep to: the state, and the share of steps outside of it, the worst of the members.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<(String, f64)>,
+    /// Whether it breaks a hard limit on any member.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub breaks: bool,
 }
 
 impl Promise {
-    /// What a policy promises from given start states. Rewards are in doubt by so much, for the members and for the
-    /// judge: their error in episodes that a model had not seen, all of which may point the same way.
+    /// What a policy promises from given start states, beside what is in doubt.
     pub fn of(
         system: &System,
         worlds: &LearnedWorlds,
-        doubts: [f64; 2],
+        doubts: &Doubts,
         policy: &FuzzyPolicy,
         starts: &StartStates,
         numerics: Numerics,
@@ -62,12 +85,31 @@ impl Promise {
                 .collect()
         };
         let members = scored(&mut worlds.all_members())?;
-        let judges = scored(&mut worlds.judges.iter())?;
+        let judge_abstains = doubts.judge_abstains.clone().filter(|_| !worlds.judges.is_empty());
+        let judges = if judge_abstains.is_some() { Vec::new() } else { scored(&mut worlds.judges.iter())? };
         // No return lies beyond what the rewards of the log allow.
         let steps = (0..system.horizon()).map(|step| system.discount().powi(step as i32)).sum::<f64>();
         let possible = worlds.world.reward_limits.map(|limit| limit * steps);
-        let (mean, interval) = interval(&members, doubts[0] * steps, possible);
-        let judged = (!judges.is_empty()).then(|| self::interval(&judges, doubts[1] * steps, possible));
+        let (mean, own) = interval(&members, doubts.reward * steps, possible);
+        let judged = (!judges.is_empty()).then(|| self::interval(&judges, doubts.judge_reward * steps, possible));
+        // What the judge says otherwise is doubt: it is one more world, learned from other episodes.
+        let apart = judged.map_or(0.0, |(judged, _)| judged - mean);
+        let widened = |end: f64| mean + (end - mean).signum() * (end - mean).hypot(apart);
+        let interval = [widened(own[0]).max(possible[0]), widened(own[1]).min(possible[1])];
+        let kept = kept_ranges(system, worlds, &kernel, &starts.clone().first(WATCHED), numerics)?;
+        let under_searched_inputs = match system.place() {
+            None => None,
+            Some(_) => {
+                let seen = system.search_starts(0, starts.len());
+                let models = worlds.all_members();
+                let returns = models
+                    .map(|model| {
+                        Ok(mean_of(&world_returns(system, &NetworkWorld::new(model)?, &kernel, &seen, numerics)))
+                    })
+                    .collect::<Result<Vec<f64>>>()?;
+                Some(mean_of(&returns))
+            }
+        };
         let outside = match &worlds.support {
             None => 0.0,
             Some(support) => {
@@ -80,10 +122,14 @@ impl Promise {
             interval,
             rescored: judged.map(|(mean, _)| mean),
             judge_interval: judged.map(|(_, interval)| interval),
-            holds: judged.map(|(_, judge)| judge[1] >= interval[0]),
+            holds: judged.map(|(_, judge)| judge[1] >= own[0]),
             outside,
             rejected: 0,
             member_returns: members.iter().map(|returns| mean_of(returns)).collect(),
+            judge_abstains,
+            under_searched_inputs,
+            breaks: kept.iter().any(|(_, share, hard)| *hard && *share > 0.0),
+            left: kept.into_iter().map(|(state, share, _)| (state, share)).collect(),
         })
     }
 
@@ -107,12 +153,16 @@ impl Promise {
             outside: 0.0,
             rejected: 0,
             member_returns: vec![mean],
+            judge_abstains: None,
+            under_searched_inputs: None,
+            breaks: false,
+            left: Vec::new(),
         }
     }
 
     /// Whether a policy with this promise may be taken.
     pub fn is_acceptable(&self, settings: &SearchSettings) -> bool {
-        self.holds != Some(false) && settings.outside_limit.is_none_or(|limit| self.outside <= limit)
+        self.holds != Some(false) && !self.breaks && settings.outside_limit.is_none_or(|limit| self.outside <= limit)
     }
 }
 
@@ -121,7 +171,7 @@ pub fn choose(
     system: &System,
     settings: &SearchSettings,
     worlds: &LearnedWorlds,
-    doubts: [f64; 2],
+    doubts: &Doubts,
     candidates: &[FuzzyPolicy],
     starts: &StartStates,
     numerics: Numerics,
@@ -156,6 +206,29 @@ fn interval(returns: &[Vec<f64>], doubt: f64, [lowest, highest]: [f64; 2]) -> (f
     let of_worlds = student(means.len()) * (variance_of_worlds * (1.0 + 1.0 / count)).sqrt();
     let half = of_starts.hypot(of_worlds).hypot(doubt);
     (mean, [(mean - half).max(lowest), (mean + half).min(highest)])
+}
+
+/// Of each range that a state should keep to: the state, the largest share of steps outside over the members, whether it is hard.
+fn kept_ranges(
+    system: &System,
+    worlds: &LearnedWorlds,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Result<Vec<(String, f64, bool)>> {
+    let wanted = system.states().iter().enumerate().filter_map(|(index, state)| Some((index, state, state.keep?)));
+    let mut kept = Vec::new();
+    for (index, state, keep) in wanted {
+        let mut ranges = vec![[f64::MIN / 4.0, f64::MAX / 4.0]; system.states().len()];
+        ranges[index] = keep.range;
+        let support = Support { ranges, worst_moving: 0.0, worst: 0.0, margin: 0.0, free: Vec::new() };
+        let mut worst = 0.0f64;
+        for model in worlds.all_members() {
+            worst = worst.max(share_outside(system, &NetworkWorld::new(model)?, policy, &support, starts, numerics));
+        }
+        kept.push((state.name.clone(), worst, keep.hard));
+    }
+    Ok(kept)
 }
 
 /// The share of a policy's steps whose next state lies outside the log's ranges.
@@ -291,7 +364,7 @@ mod tests {
     fn chosen_of(candidates: &[FuzzyPolicy], worlds: &LearnedWorlds, settings: &SearchSettings) -> (usize, Promise) {
         let system = system();
         let (starts, numerics) = (system.judging_starts(20), Numerics::detect(Mode::Fast));
-        choose(&system, settings, worlds, [0.0; 2], candidates, &starts, numerics).unwrap().unwrap()
+        choose(&system, settings, worlds, &Doubts::default(), candidates, &starts, numerics).unwrap().unwrap()
     }
 
     fn chosen(worlds: &LearnedWorlds, settings: &SearchSettings) -> (usize, Promise) {

@@ -15,7 +15,7 @@ use fpsrl_world::quality::Verdict;
 use fpsrl_world::{LaggedWorld, LearnedWorlds, NetworkWorld};
 
 use crate::SearchSettings;
-use crate::promise::{self, Promise};
+use crate::promise::{self, Doubts, Promise};
 
 /// The world of a run.
 #[derive(Clone)]
@@ -35,6 +35,17 @@ impl WorldSource {
                 Ok(vec![Box::new(LaggedWorld::new(system, Arc::clone(process)).following(tape.clone()))])
             }
         }
+    }
+
+    /// The judge's worlds on lanes, if there is a judge that testifies.
+    pub fn judges_on_lanes(&self) -> Result<Vec<Box<dyn World>>> {
+        let Self::Learned(worlds) = self else { return Ok(Vec::new()) };
+        if worlds.1.as_ref().is_some_and(|verdict| verdict.judge_abstains.is_some()) {
+            return Ok(Vec::new());
+        }
+        let lanes =
+            worlds.0.judges.iter().map(|model| -> Result<Box<dyn World>> { Ok(Box::new(NetworkWorld::new(model)?)) });
+        lanes.collect()
     }
 
     /// The first member on lanes.
@@ -80,7 +91,7 @@ impl WorldSource {
     ) -> Result<Option<(usize, Promise)>> {
         match self {
             Self::Learned(worlds) => {
-                promise::choose(system, settings, &worlds.0, doubt(&worlds.1), candidates, starts, numerics)
+                promise::choose(system, settings, &worlds.0, &doubts(&worlds.1), candidates, starts, numerics)
             }
             Self::Process(..) => {
                 let promise = candidates.first().map(|policy| self.promise(system, policy, starts, numerics));
@@ -98,7 +109,7 @@ impl WorldSource {
         numerics: Numerics,
     ) -> Result<Promise> {
         match self {
-            Self::Learned(worlds) => Promise::of(system, &worlds.0, doubt(&worlds.1), policy, starts, numerics),
+            Self::Learned(worlds) => Promise::of(system, &worlds.0, &doubts(&worlds.1), policy, starts, numerics),
             Self::Process(..) => {
                 let promise = Promise::on(system, self.first(system)?.as_ref(), policy, starts, numerics);
                 self.check()?;
@@ -108,7 +119,12 @@ impl WorldSource {
     }
 }
 
-/// How far rewards are in doubt, to the members and to the judge.
-fn doubt(verdict: &Option<Verdict>) -> [f64; 2] {
-    verdict.as_ref().map_or([0.0; 2], |verdict| [verdict.reward_doubt, verdict.judge_doubt])
+/// What is in doubt of worlds.
+fn doubts(verdict: &Option<Verdict>) -> Doubts {
+    let of = |verdict: &Verdict| Doubts {
+        reward: verdict.reward_doubt,
+        judge_reward: verdict.judge_doubt,
+        judge_abstains: verdict.judge_abstains.clone(),
+    };
+    verdict.as_ref().map(of).unwrap_or_default()
 }

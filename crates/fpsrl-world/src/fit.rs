@@ -176,9 +176,8 @@ pub(super) fn fit_member(
         variables.insert(index, given);
     }
     let costs = settings.costs.as_ref().map(|costs| all.rewards_by(costs));
-    let before_costs: Vec<f64> = (0..all.len())
-        .map(|row| all.rewards[row] + costs.as_ref().map_or(0.0, |costs| costs[row].max(0.0)))
-        .collect();
+    let before_costs: Vec<f64> =
+        (0..all.len()).map(|row| all.rewards[row] + costs.as_ref().map_or(0.0, |costs| costs[row].max(0.0))).collect();
     let limits = |fold: fn(f64, f64) -> f64, first| before_costs.iter().copied().fold(first, fold);
     let mut reward_limits = [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)];
     if let Some(formula) = &settings.reward {

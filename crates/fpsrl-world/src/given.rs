@@ -157,7 +157,9 @@ impl WorldModel {
     /// The same world, whose rollouts follow a tape; with `residuals`, what the plant did beyond what is predicted is added.
     pub fn following(mut self, tape: &Arc<Tape>, transitions: &Transitions, residuals: bool) -> Self {
         let residuals = match residuals {
-            true => (0..transitions.own_states()).map(|variable| (variable, self.residuals(variable, transitions))).collect(),
+            true => (0..transitions.own_states())
+                .map(|variable| (variable, self.residuals(variable, transitions)))
+                .collect(),
             false => Vec::new(),
         };
         self.replay = Some(Arc::new(Replay { tape: Arc::clone(tape), residuals }));
@@ -207,7 +209,10 @@ impl WorldModel {
             match part.predictor {
                 Predictor::Given(Given::Error { state, set_point }) => next[variable] = next[set_point] - next[state],
                 Predictor::Given(Given::Sum { error, limit }) => {
-                    let saturated = self.saturations.iter().any(|one| one.is_reached(&|variable| state[variable], &|index| action[index]));
+                    let saturated = self
+                        .saturations
+                        .iter()
+                        .any(|one| one.is_reached(&|variable| state[variable], &|index| action[index]));
                     next[variable] = running_sum(state[variable], next[error], limit, saturated);
                 }
                 _ => {}
@@ -238,6 +243,18 @@ impl WorldModel {
 }
 
 impl super::LearnedWorlds {
+    /// The same worlds, whose rollouts follow the inputs of the log but not its noise: for whoever tests what they predict.
+    pub fn without_noise(mut self) -> Self {
+        let strip = |model: &mut WorldModel| {
+            if let Some(replay) = &model.replay {
+                model.replay = Some(Arc::new(Replay { tape: Arc::clone(&replay.tape), residuals: Vec::new() }));
+            }
+        };
+        strip(&mut self.world);
+        self.members.iter_mut().chain(&mut self.judges).for_each(strip);
+        self
+    }
+
     /// The same worlds, whose rollouts follow the inputs and the noise of the log; as they are if there are no inputs.
     pub fn following(mut self, system: &System, transitions: &Transitions, residuals: bool) -> Result<Self> {
         let Some(tape) = Tape::of(system, transitions)? else { return Ok(self) };

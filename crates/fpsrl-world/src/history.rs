@@ -65,7 +65,8 @@ fn unexplained(system: &System, log: &Transitions, rows: &[usize], split: &Split
         values.into_iter().map(|value| scale.apply(value)).collect::<Vec<f64>>()
     };
     // A set-point acts through the controller alone.
-    let states = || log.states.iter().enumerate().filter(|(index, _)| !system.is_blind_to(*index)).map(|(_, column)| column);
+    let states =
+        || log.states.iter().enumerate().filter(|(index, _)| !system.is_blind_to(*index)).map(|(_, column)| column);
     let inputs: Vec<Vec<f64>> =
         (0..=steps).flat_map(|lag| states().chain(&log.actions).map(move |column| lagged(column, lag))).collect();
     let shape = Shape::new(inputs.len(), NEURONS, 1);

@@ -108,7 +108,8 @@ impl<W: World> LaggedWorld<W> {
                 states[own * stride + lane] = match from {
                     Carried::Error { state, set_point } => is(set_point) - is(state),
                     Carried::Sum { error } => {
-                        let limit = self.limits.iter().find(|(sum, _)| *sum == own).map_or(f64::MAX, |(_, limit)| *limit);
+                        let limit =
+                            self.limits.iter().find(|(sum, _)| *sum == own).map_or(f64::MAX, |(_, limit)| *limit);
                         let action = |index: usize| f64::from(actions[index * stride + lane]);
                         let saturated = self.saturations.iter().any(|one| one.is_reached(&was, &action));
                         running_sum(was(own), is(error), limit, saturated)

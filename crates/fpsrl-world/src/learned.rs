@@ -167,7 +167,12 @@ impl NetworkWorld {
     }
 
     #[inline(always)]
-    fn advance_all<S: Simd, A: Arithmetic, const CAPACITY: usize>(&self, simd: S, mut columns: Columns<'_>, given: &[f32]) {
+    fn advance_all<S: Simd, A: Arithmetic, const CAPACITY: usize>(
+        &self,
+        simd: S,
+        mut columns: Columns<'_>,
+        given: &[f32],
+    ) {
         let width = S::f32s::LEN;
         let live = columns.live;
         // Groups of two vectors, unless one does for what is left at the end.

@@ -7,6 +7,7 @@
 pub mod absorbing;
 mod actuator;
 pub mod ensemble;
+pub mod evidence;
 pub mod file;
 pub mod fit;
 pub mod forest;

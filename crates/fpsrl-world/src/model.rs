@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::absorbing::{AbsorbingModel, Region};
 use super::actuator::Actuator;
 use super::forest::Forest;
-use super::given::{Given, Replay, Saturation};
 use super::gaussian_process::GaussianProcess;
+use super::given::{Given, Replay, Saturation};
 use super::known::{KnownKernel, KnownParts};
 use super::network::Network;
 use super::predictor::Predictor;
@@ -149,7 +149,9 @@ impl TryFrom<VariableFile> for VariableModel {
         let mut predictors = predictors.into_iter().flatten();
         let name = file.name;
         let (Some(predictor), None) = (predictors.next(), predictors.next()) else {
-            return Err(format!("`{name}` must have exactly one of network, gaussian_process, forest, carried and given"));
+            return Err(format!(
+                "`{name}` must have exactly one of network, gaussian_process, forest, carried and given"
+            ));
         };
         if predictor.layers() != file.layers {
             let told = |layers: Option<usize>| layers.map_or("none".into(), |layers| layers.to_string());

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::forest::Forest;
 use super::forest::lanes::ForestKernel;
-use super::given::Given;
 use super::gaussian_process::GaussianProcess;
 use super::gaussian_process::lanes::ProcessKernel;
+use super::given::Given;
 use super::kernel::{Group, NetworkKernel};
 use super::network::{Layer, Network};
 use fpsrl_data::scaling::Scale;

@@ -148,7 +148,9 @@ impl<W: World> CautiousWorld<W> {
     pub fn new(world: W, support: &Support, caution: f64) -> Self {
         Self {
             world,
-            ranges: (0..support.ranges.len()).map(|variable| support.inside(variable).map(|limit| limit as f32)).collect(),
+            ranges: (0..support.ranges.len())
+                .map(|variable| support.inside(variable).map(|limit| limit as f32))
+                .collect(),
             floor: support.floor(caution) as f32,
             weight: (2.0 * caution).min(1.0) as f32,
         }

@@ -195,10 +195,10 @@ pub(super) fn derived(states: &[StateVariable]) -> Vec<StateVariable> {
 /// The variable that holds the row of the log which a rollout follows.
 pub(super) fn place(states: &[StateVariable]) -> Option<StateVariable> {
     let lag = Lag { of: Lagged::Place, steps: 0, from: Carried::Place, seen: false };
-    states.iter().any(|state| state.input.is_some()).then(|| StateVariable {
-        lag: Some(lag),
-        ..StateVariable::new(PLACE)
-    })
+    states
+        .iter()
+        .any(|state| state.input.is_some())
+        .then(|| StateVariable { lag: Some(lag), ..StateVariable::new(PLACE) })
 }
 
 impl StateVariable {
@@ -268,9 +268,10 @@ impl System {
         let mut parts = Vec::new();
         for (index, action) in self.actions.iter().enumerate() {
             let Some(price) = action.move_cost else { continue };
-            let last = self.states.iter().find(|state| {
-                state.lag.is_some_and(|lag| lag.of == Lagged::Action(index) && lag.steps == 1)
-            });
+            let last = self
+                .states
+                .iter()
+                .find(|state| state.lag.is_some_and(|lag| lag.of == Lagged::Action(index) && lag.steps == 1));
             match (&action.set_point, last) {
                 // A change is itself the movement.
                 (Some(_), _) => parts.push(format!("{price:?} * abs({})", action.name)),

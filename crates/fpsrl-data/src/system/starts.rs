@@ -29,7 +29,9 @@ impl System {
     pub fn search_starts(&self, first: usize, count: usize) -> StartStates {
         // A log has only so many states: what lies far along the sequence begins at another eighth of them.
         let first = match &self.start_pool {
-            Some(pool) if first >= FAR => self.share_of(pool, Purpose::SearchStart).len() * (first / FAR) / 8 + first % FAR,
+            Some(pool) if first >= FAR => {
+                self.share_of(pool, Purpose::SearchStart).len() * (first / FAR) / 8 + first % FAR
+            }
             _ => first,
         };
         self.spread(first + count, Purpose::SearchStart).skip(first)
@@ -104,7 +106,8 @@ impl System {
             return pool;
         }
         // None of them is empty.
-        let cut = |share: f64, least: usize| ((pool.len() as f64 * share) as usize).clamp(least, pool.len() - 3 + least);
+        let cut =
+            |share: f64, least: usize| ((pool.len() as f64 * share) as usize).clamp(least, pool.len() - 3 + least);
         let (first, second) = (cut(SHARES[0], 1), cut(SHARES[0] + SHARES[1], 2));
         match purpose {
             Purpose::SearchStart => &pool[..first],

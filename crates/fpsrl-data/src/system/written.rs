@@ -310,7 +310,12 @@ impl Followed {
         let Some(name) = &self.set_point else {
             let setting = if self.integral.is_some() { "integral" } else { "integral_limit" };
             let rule = "only a state that tracks a set-point has an error to add up";
-            return Err(Error::setting(key(setting), "given", rule, "write `tracks = \"…\"` with the name of an [[input]]"));
+            return Err(Error::setting(
+                key(setting),
+                "given",
+                rule,
+                "write `tracks = \"…\"` with the name of an [[input]]",
+            ));
         };
         let inputs = || states.iter().enumerate().filter(|(_, state)| state.input.is_some());
         let Some((set_point, input)) = inputs().find(|(_, state)| state.name == *name) else {
@@ -451,7 +456,13 @@ fn actions(
             (change.rate.is_some(), change.change.unwrap_or(false) || change.change_limits.is_some());
         let priced = change.move_cost.is_some();
         if plant.is_some() && (limited || changed || priced) {
-            let setting = if limited { "rate" } else if changed { "change" } else { "move_cost" };
+            let setting = if limited {
+                "rate"
+            } else if changed {
+                "change"
+            } else {
+                "move_cost"
+            };
             let key = format!("action.{}.{setting}", change.name);
             let rule = "a built-in plant takes every action at once";
             return Err(Error::setting(key, "given", rule, "leave it out, or give a log of your own"));

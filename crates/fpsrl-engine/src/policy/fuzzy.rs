@@ -262,7 +262,10 @@ impl FuzzyPolicy {
                 None => true,
                 Some(Derived::Error { state, set_point }) => state < index && set_point < index,
                 Some(Derived::Sum { error, limit }) => {
-                    let of_an_error = matches!(self.states[..index].get(error).map(|one| one.derived), Some(Some(Derived::Error { .. })));
+                    let of_an_error = matches!(
+                        self.states[..index].get(error).map(|one| one.derived),
+                        Some(Some(Derived::Error { .. }))
+                    );
                     of_an_error && limit.is_finite() && limit > 0.0
                 }
             };

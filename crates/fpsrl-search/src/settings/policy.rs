@@ -158,6 +158,9 @@ fn check_symmetry(system: &System) -> Result<()> {
     Ok(())
 }
 
+/// Rules of each action where states follow set-points: two can do all that a PI controller does, and lean on other inputs besides.
+const RULES_THAT_TRACK: usize = 2;
+
 impl WrittenPolicy {
     /// Whether the rules are to be mirrored, if the user or the plant says so.
     pub fn mirrored(&self, plant: Option<PlantKind>) -> bool {
@@ -170,6 +173,7 @@ impl WrittenPolicy {
         let mirrored = self.mirrored(system.plant());
         let (grow, rules) = match self.rules {
             None if !defaults.grow => (false, defaults.rules),
+            None if system.states().iter().any(|state| state.tracks.is_some()) => (false, RULES_THAT_TRACK),
             None | Some(OrAuto::Auto) => (true, if mirrored { 2 } else { 1 }),
             Some(OrAuto::Count(count)) => (false, usize::try_from(count).unwrap_or(usize::MAX)),
         };

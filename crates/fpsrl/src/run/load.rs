@@ -20,8 +20,8 @@ use crate::stage::{DataReport, Judged, Log, Source, Worlds};
 use crate::world::file::{ProcessFile, WorldFile};
 use crate::world::model::WorldModel;
 use fpsrl_base::remedy::Remedy;
-use fpsrl_exchange::export::{Provenance, covered_ranges};
 use fpsrl_data::tape::Tape;
+use fpsrl_exchange::export::{Provenance, covered_ranges};
 use fpsrl_search::WorldSource;
 
 impl RunDirectory {

@@ -122,7 +122,12 @@ fn notes(system: &System) -> Vec<String> {
             Lagged::Error(of) => {
                 let tracked = &system.states()[of];
                 let set_point = tracked.tracks.map_or(of, |tracking| tracking.set_point);
-                notes.push(format!("the input {} is {} less {}", state.name, system.states()[set_point].name, tracked.name));
+                notes.push(format!(
+                    "the input {} is {} less {}",
+                    state.name,
+                    system.states()[set_point].name,
+                    tracked.name
+                ));
                 continue;
             }
             Lagged::Sum(_) | Lagged::Place => continue,
