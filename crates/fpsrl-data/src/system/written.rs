@@ -205,6 +205,11 @@ fn states(
     if plant.is_none() && written.is_empty() {
         return Err(missing("state", "which variables a state has", "[[state]]` with `name` and `start"));
     }
+    if written.len() > MOST_STATES {
+        let (named, rule) =
+            (format!("a list of {} variables", written.len()), format!("at most {MOST_STATES} are possible"));
+        return Err(Error::setting("[[state]]", named, rule, "leave out what the controller can do without"));
+    }
     for change in written {
         let state = match defaults.iter_mut().find(|state| state.name == change.name) {
             Some(state) => state,
