@@ -49,6 +49,9 @@ pub(super) fn rules(findings: &Findings) -> String {
         text.push_str("</ol>");
     }
     text.push_str(&what_does_not_matter(findings));
+    for state in findings.system.policy_states().iter().filter(|state| state.degrees) {
+        let _ = write!(text, "<p>{} is in radians; the log had it in degrees.</p>", name(&state.name));
+    }
     text.push_str(
         "<p class=\"quiet\">A rule weighs more the nearer the state is to its centre; the action is what \
          they agree on. \

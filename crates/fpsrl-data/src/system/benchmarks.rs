@@ -68,6 +68,7 @@ fn state(name: &str, unit: &str, start: [f64; 2], data_start: [f64; 2]) -> State
         unit,
         columns: Vec::new(),
         angle: false,
+        degrees: false,
         start,
         data_start,
         centre: None,

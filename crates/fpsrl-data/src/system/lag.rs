@@ -139,6 +139,7 @@ pub(super) fn memories(
                 name,
                 unit: action.unit.clone(),
                 angle: false,
+                degrees: false,
                 columns: Vec::new(),
                 start: limits,
                 data_start: limits,

@@ -8,6 +8,7 @@ use fpsrl_base::files::FORMAT;
 use fpsrl_base::settings::{LARGEST, OneOrMany, OrWord, bounds, escaped, finite, missing, one_line, range, within};
 use serde::Deserialize;
 
+use super::angle::{WrittenAngle, check_degrees};
 use super::lag::{self, History, LONGEST_HISTORY, Lags, SetPoint};
 use super::{ActionVariable, StartRule, StateVariable, System, benchmarks};
 use crate::plant::PlantKind;
@@ -74,8 +75,8 @@ pub struct WrittenState {
     pub column: Option<OneOrMany>,
     /// Its unit.
     pub unit: Option<String>,
-    /// Whether it is an angle in radians.
-    pub angle: Option<bool>,
+    /// Whether it is an angle in radians, or one that the log has in degrees.
+    pub angle: Option<WrittenAngle>,
     /// Where rollouts start.
     pub start: Option<[f64; 2]>,
     /// Where generated episodes start.
@@ -168,6 +169,7 @@ impl WrittenSystem {
         };
         let mut states = states(self.states, plant, defaults.states, start == StartRule::Ranges)?;
         let actions = actions(self.actions, plant, defaults.actions)?;
+        check_degrees(&states, around)?;
         check_lags(&states, &actions, around)?;
         let history = match around.history {
             Some(History::Steps(steps)) => steps,
@@ -227,6 +229,7 @@ fn states(
                     unit: String::new(),
                     columns: Vec::new(),
                     angle: false,
+                    degrees: false,
                     start,
                     data_start: start,
                     centre: None,
@@ -238,7 +241,9 @@ fn states(
         };
         state.unit = change.unit.unwrap_or_else(|| std::mem::take(&mut state.unit));
         state.columns = change.column.map_or_else(Vec::new, OneOrMany::list);
-        state.angle = change.angle.unwrap_or(state.angle);
+        if let Some(angle) = change.angle {
+            state.set_angle(angle);
+        }
         state.start = change.start.unwrap_or(state.start);
         state.data_start = change.data_start.unwrap_or(state.data_start);
         state.centre = change.centre.map_or(state.centre, OrWord::value);
