@@ -37,6 +37,9 @@ pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
         for (index, sentence) in explain::sentences(&policy).iter().enumerate() {
             let _ = writeln!(text, "  {}. {sentence}", index + 1);
         }
+        for sentence in explain::steepness(&policy).into_iter().flatten() {
+            let _ = writeln!(text, "  {sentence}");
+        }
     }
     Ok(text)
 }
