@@ -111,6 +111,9 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The stages in their order.
+    pub const STAGES: [&str; 7] = ["generate", "import", "fit", "search", "evaluate", "ceiling", "report"];
+
     /// The stages before any policy.
     pub const UP_TO_WORLD: [&str; 3] = ["generate", "import", "fit"];
 
@@ -172,6 +175,13 @@ impl Summary {
         if let Some(absorbing) = &world.absorbing {
             self.world_errors.set("absorbing", absorbing.generalisation_error);
         }
+    }
+
+    /// Notes how long a stage took. One that was made again alone still stands in its place.
+    pub fn took(&mut self, stage: &str, seconds: f64) {
+        self.seconds.set(stage, seconds);
+        let place = |stage: &str| Self::STAGES.iter().position(|known| *known == stage).unwrap_or(Self::STAGES.len());
+        self.seconds.0.sort_by_key(|(stage, _)| place(stage));
     }
 
     /// Reads `summary.json`.
@@ -382,5 +392,17 @@ mod tests {
         let back: Summary = fpsrl_base::files::parse_json(text.as_bytes(), "summary.json".as_ref()).unwrap();
         assert_eq!(back, summary);
         assert_eq!(back.seconds.get("fit"), Some(1.5));
+    }
+
+    #[test]
+    fn a_stage_that_is_made_alone_later_stands_in_its_place() {
+        let system = System::benchmark("mountain-car").unwrap();
+        let (policy, search) = (PolicySettings::default(), SearchSettings::default());
+        let mut summary = Summary::new(&system, &policy, &search, 10, "0".into());
+        for stage in ["fit", "import", "evaluate", "report", "search", "ceiling", "fit", "evaluate"] {
+            summary.took(stage, 1.0);
+        }
+        let order: Vec<&str> = summary.seconds.0.iter().map(|(stage, _)| stage.as_str()).collect();
+        assert_eq!(order, ["import", "fit", "search", "evaluate", "ceiling", "report"]);
     }
 }

@@ -141,7 +141,7 @@ impl Judged {
         summary.success_threshold = success;
         summary.success = success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
         summary.threads = rayon::current_num_threads();
-        summary.seconds.set("evaluate", began.elapsed().as_secs_f64());
+        summary.took("evaluate", began.elapsed().as_secs_f64());
         Ok(self)
     }
 
@@ -207,7 +207,7 @@ impl Judged {
             numerics: self.numerics,
         };
         self.summary.ceiling = Some(ceiling::ceiling(self.worlds.system(), source, plans, progress)?);
-        self.summary.seconds.set("ceiling", began.elapsed().as_secs_f64());
+        self.summary.took("ceiling", began.elapsed().as_secs_f64());
         Ok(self)
     }
 
