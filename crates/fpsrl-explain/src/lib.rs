@@ -26,7 +26,7 @@ pub use steepness::steepness;
 pub use svg::escape;
 pub use trajectory::{Opening, Roller, Trajectory, on_plant};
 pub use weakness::{TriedStart, WeakStart, WeakStretch, Weaknesses, weaknesses};
-pub use words::{around, noticeable, sentences, unused_inputs};
+pub use words::{around, doing_nothing, noticeable, sentences, unused_inputs, what_returns_are};
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -37,6 +37,9 @@ pub struct Summary {
     pub iterations: usize,
     /// The policy's mean return on the world model, from the start states of the evaluation.
     pub model_return: Option<f64>,
+    /// The same without any discount: the mean of the plain sums of all rewards.
+    #[serde(default)]
+    pub plain_sum: Option<f64>,
     /// The policy's mean return on the true plant, from the same start states; null without a plant.
     pub true_return: Option<f64>,
     /// The true return less the model's: how far the model flatters the policy, if negative.
@@ -133,6 +136,7 @@ impl Summary {
             particles: search.particles,
             iterations: search.iterations,
             model_return: None,
+            plain_sum: None,
             true_return: None,
             gap: None,
             success_threshold: system.success(),
@@ -215,6 +219,7 @@ impl Summary {
     /// What was found out from start states that are no longer those of the evaluation goes.
     pub fn forget_evaluation(&mut self) {
         self.model_return = None;
+        self.plain_sum = None;
         self.true_return = None;
         self.gap = None;
         self.success = None;
