@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use fpsrl::explain;
+use fpsrl::problem::System;
 use fpsrl::promise::Promise;
 use fpsrl::run::{NfqResult, RunDirectory, Summary};
 use fpsrl::text::count;
@@ -12,7 +13,7 @@ use fpsrl::world::quality::OpenLoop;
 pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
     let summary = run.summary()?;
     let problem = run.problem()?;
-    let mut text = figures(&summary);
+    let mut text = figures(&summary, &problem.system);
     // One that was damaged is the report's to refuse.
     if let Ok(Some((front, _))) = run.front() {
         let _ = writeln!(text, "\nFront: none is both simpler and better");
@@ -36,6 +37,9 @@ pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
         let _ = writeln!(text, "\nRules");
         for (index, sentence) in explain::sentences(&policy).iter().enumerate() {
             let _ = writeln!(text, "  {}. {sentence}", index + 1);
+        }
+        for sentence in explain::steepness(&policy).into_iter().flatten() {
+            let _ = writeln!(text, "  {sentence}");
         }
     }
     Ok(text)
@@ -62,7 +66,7 @@ pub fn nfq(run: &RunDirectory, result: &NfqResult) -> fpsrl::Result<String> {
 }
 
 /// The figures of a summary. Writing to a string cannot fail.
-fn figures(summary: &Summary) -> String {
+fn figures(summary: &Summary, system: &System) -> String {
     let mut text = String::new();
     let Summary { problem, seed, samples, .. } = summary;
     let _ = writeln!(text, "{problem}, seed {seed}, {} transitions", count(*samples));
@@ -84,10 +88,13 @@ fn figures(summary: &Summary) -> String {
         }
     }
     if let Some(promise) = &summary.promise {
-        text.push_str(&promised(summary, promise));
+        text.push_str(&promised(summary, promise, system));
     }
     if summary.model_return.is_some() || summary.search_return.is_some() {
-        let _ = writeln!(text, "\nReturn");
+        let _ = match summary.promise {
+            Some(_) => writeln!(text, "\nReturn"),
+            None => writeln!(text, "\nReturn ({})", explain::what_returns_are(system)),
+        };
         let mut line = |name: &str, value: Option<f64>, note: &str| {
             if let Some(value) = value {
                 let line = format!("  {name:<28} {value:>9.2}  {note}");
@@ -99,7 +106,9 @@ fn figures(summary: &Summary) -> String {
             let note = format!("search less other start states; searched on {}", count(race.start_states));
             line("gap of the start states", Some(gap), &note);
         }
-        line("test, on the world model", summary.model_return, "");
+        let plain = summary.plain_sum.filter(|_| system.discount_q() < 1.0);
+        let plain = plain.map_or_else(String::new, |sum| format!("plain sum of the rewards: {sum:.2}"));
+        line("test, on the world model", summary.model_return, &plain);
         line("test, on the true plant", summary.true_return, "");
         line("gap (plant less model)", summary.gap, "");
         let reached = match summary.success {
@@ -127,8 +136,12 @@ fn figures(summary: &Summary) -> String {
             line("ceiling, on the world model", Some(ceiling.ceiling), &note);
             if let (Some(share), Some(idle)) = (ceiling.share, ceiling.idle) {
                 let name = "share of the way there";
-                let _ =
-                    writeln!(text, "  {name:<28} {:>7.0} %  from doing nothing, which earns {idle:.2}", 100.0 * share);
+                let nothing = explain::doing_nothing(system);
+                let _ = writeln!(
+                    text,
+                    "  {name:<28} {:>7.0} %  from doing nothing ({nothing}), which earns {idle:.2}",
+                    100.0 * share
+                );
             }
             if let Some(advice) = ceiling.advice() {
                 let _ = writeln!(text, "  {}", crate::told(&advice));
@@ -177,15 +190,15 @@ fn figures(summary: &Summary) -> String {
     text
 }
 
-/// What the policy promises, beside what the judge and the plant say. Writing to a string cannot fail.
-fn promised(summary: &Summary, promise: &Promise) -> String {
-    let mut text = String::from("\nPromise");
-    text.push_str(match promise.holds {
-        Some(false) => {
-            ": DOES NOT HOLD\n  a judge that has seen other episodes expects less than the search was promised\n"
-        }
-        _ => "\n",
-    });
+/// What the policy promises, beside what the judge and the plant say. Here stand the first returns, so that it is said what
+/// they are. Writing to a string cannot fail.
+fn promised(summary: &Summary, promise: &Promise, system: &System) -> String {
+    let refused = promise.holds == Some(false);
+    let word = if refused { ": DOES NOT HOLD" } else { "" };
+    let mut text = format!("\nPromise{word} (return: {})\n", explain::what_returns_are(system));
+    if refused {
+        text.push_str("  a judge that has seen other episodes expects less than the search was promised\n");
+    }
     let mut line = |name: &str, value: f64, note: &str| {
         let line = format!("  {name:<28} {value:>9.2}  {note}");
         let _ = writeln!(text, "{}", line.trim_end());

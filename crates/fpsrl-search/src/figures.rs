@@ -37,6 +37,9 @@ pub struct Summary {
     pub iterations: usize,
     /// The policy's mean return on the world model, from the start states of the evaluation.
     pub model_return: Option<f64>,
+    /// The same without any discount: the mean of the plain sums of all rewards.
+    #[serde(default)]
+    pub plain_sum: Option<f64>,
     /// The policy's mean return on the true plant, from the same start states; null without a plant.
     pub true_return: Option<f64>,
     /// The true return less the model's: how far the model flatters the policy, if negative.
@@ -111,6 +114,9 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The stages in their order.
+    pub const STAGES: [&str; 7] = ["generate", "import", "fit", "search", "evaluate", "ceiling", "report"];
+
     /// The stages before any policy.
     pub const UP_TO_WORLD: [&str; 3] = ["generate", "import", "fit"];
 
@@ -130,6 +136,7 @@ impl Summary {
             particles: search.particles,
             iterations: search.iterations,
             model_return: None,
+            plain_sum: None,
             true_return: None,
             gap: None,
             success_threshold: system.success(),
@@ -174,6 +181,13 @@ impl Summary {
         }
     }
 
+    /// Notes how long a stage took. One that was made again alone still stands in its place.
+    pub fn took(&mut self, stage: &str, seconds: f64) {
+        self.seconds.set(stage, seconds);
+        let place = |stage: &str| Self::STAGES.iter().position(|known| *known == stage).unwrap_or(Self::STAGES.len());
+        self.seconds.0.sort_by_key(|(stage, _)| place(stage));
+    }
+
     /// Reads `summary.json`.
     pub fn read(path: &Path) -> Result<Self> {
         files::read_json(path)
@@ -205,6 +219,7 @@ impl Summary {
     /// What was found out from start states that are no longer those of the evaluation goes.
     pub fn forget_evaluation(&mut self) {
         self.model_return = None;
+        self.plain_sum = None;
         self.true_return = None;
         self.gap = None;
         self.success = None;
@@ -382,5 +397,17 @@ mod tests {
         let back: Summary = fpsrl_base::files::parse_json(text.as_bytes(), "summary.json".as_ref()).unwrap();
         assert_eq!(back, summary);
         assert_eq!(back.seconds.get("fit"), Some(1.5));
+    }
+
+    #[test]
+    fn a_stage_that_is_made_alone_later_stands_in_its_place() {
+        let system = System::benchmark("mountain-car").unwrap();
+        let (policy, search) = (PolicySettings::default(), SearchSettings::default());
+        let mut summary = Summary::new(&system, &policy, &search, 10, "0".into());
+        for stage in ["fit", "import", "evaluate", "report", "search", "ceiling", "fit", "evaluate"] {
+            summary.took(stage, 1.0);
+        }
+        let order: Vec<&str> = summary.seconds.0.iter().map(|(stage, _)| stage.as_str()).collect();
+        assert_eq!(order, ["import", "fit", "search", "evaluate", "ceiling", "report"]);
     }
 }

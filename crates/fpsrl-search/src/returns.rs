@@ -45,6 +45,28 @@ pub fn world_returns(
     starts: &StartStates,
     numerics: Numerics,
 ) -> Vec<f64> {
-    let fitness = FitnessFunction::new(world, starts, system.horizon(), system.discount(), numerics);
+    discounted_returns(system, world, policy, starts, system.discount(), numerics)
+}
+
+/// The plain sum of the rewards of a policy from each start state on a world: its return without any discount.
+pub fn plain_sums(
+    system: &System,
+    world: &dyn World,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Vec<f64> {
+    discounted_returns(system, world, policy, starts, 1.0, numerics)
+}
+
+fn discounted_returns(
+    system: &System,
+    world: &dyn World,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    discount: f64,
+    numerics: Numerics,
+) -> Vec<f64> {
+    let fitness = FitnessFunction::new(world, starts, system.horizon(), discount, numerics);
     fitness.returns(policy, &mut fitness.workspace()).to_vec()
 }

@@ -605,9 +605,9 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     fn turntable() -> System {
-        let state = |name: &str, angle| WrittenState {
+        let state = |name: &str, angle: bool| WrittenState {
             name: name.into(),
-            angle: Some(angle),
+            angle: Some(angle.into()),
             start: Some([-1.0, 1.0]),
             ..WrittenState::default()
         };

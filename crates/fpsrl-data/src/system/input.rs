@@ -208,6 +208,7 @@ impl StateVariable {
             name: name.to_owned(),
             unit: String::new(),
             angle: false,
+            degrees: false,
             columns: Vec::new(),
             start: [0.0; 2],
             data_start: [0.0; 2],

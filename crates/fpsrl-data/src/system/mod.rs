@@ -3,6 +3,7 @@
 //! A [`System`] has been checked, and cannot be changed into one that has not: its fields are private. [`WrittenSystem`] is
 //! what a user writes: the first lines of `problem.toml`, its `[[state]]` and its `[[action]]`.
 
+mod angle;
 mod benchmarks;
 mod input;
 mod lag;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use fpsrl_base::error::{Error, Result};
 
 use crate::plant::PlantKind;
+pub use angle::{AngleUnit, WrittenAngle};
 pub use input::{Input, InputRule, Keep, PLACE, Tracking, WrittenInput};
 pub use lag::{Carried, HISTORIES, History, LONGEST_HISTORY, Lag, Lagged, Lags, SetPoint};
 pub use starts::FAR;
@@ -55,6 +57,8 @@ pub struct StateVariable {
     pub unit: String,
     /// Whether it is an angle in radians, so that differences are taken modulo 2π.
     pub angle: bool,
+    /// Whether the log has the angle in degrees; it becomes radians when that is imported, and is radians from then on.
+    pub degrees: bool,
     /// The names of its column in a log of the user's own; empty if the variable's name is the column's.
     pub columns: Vec<String>,
     /// The range that start states of the search and of the evaluation are drawn from, by [`StartRule::Ranges`].

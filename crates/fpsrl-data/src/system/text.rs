@@ -28,7 +28,10 @@ impl System {
             file.key("name", quoted(&state.name), "also the name of its column");
             column(file, &state.columns);
             file.key("unit", quoted(&state.unit), "for people");
-            file.key("angle", state.angle, "radians, taken modulo 2 pi");
+            match state.degrees {
+                false => file.key("angle", state.angle, "radians, taken modulo 2 pi"),
+                true => file.key("angle", quoted("degrees"), "in the log; everything here and after it is in radians"),
+            }
             file.key("start", bounds(state.start), "where rollouts of the search and the evaluation start");
             file.key("data_start", bounds(state.data_start), "where generated episodes start");
             file.key("centre", or_data(state.centre), "bounds of a rule's centre, or \"data\" for the log's range");

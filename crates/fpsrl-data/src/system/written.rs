@@ -8,6 +8,7 @@ use fpsrl_base::files::FORMAT;
 use fpsrl_base::settings::{LARGEST, OneOrMany, OrWord, bounds, escaped, finite, missing, one_line, range, within};
 use serde::Deserialize;
 
+use super::angle::{WrittenAngle, check_degrees};
 use super::input::{Keep, Tracking, WrittenInput};
 use super::lag::{self, History, LONGEST_HISTORY, Lags, SetPoint};
 use super::{ActionVariable, StartRule, StateVariable, System, benchmarks};
@@ -78,8 +79,8 @@ pub struct WrittenState {
     pub column: Option<OneOrMany>,
     /// Its unit.
     pub unit: Option<String>,
-    /// Whether it is an angle in radians.
-    pub angle: Option<bool>,
+    /// Whether it is an angle in radians, or one that the log has in degrees.
+    pub angle: Option<WrittenAngle>,
     /// Where rollouts start.
     pub start: Option<[f64; 2]>,
     /// Where generated episodes start.
@@ -197,6 +198,7 @@ impl WrittenSystem {
         }
         tracked.into_iter().try_for_each(|followed| followed.settle(&mut states))?;
         let actions = actions(self.actions, plant, defaults.actions)?;
+        check_degrees(&states, around)?;
         check_lags(&states, &actions, around)?;
         let history = match around.history {
             Some(History::Steps(steps)) => steps,
@@ -234,6 +236,11 @@ fn states(
     if plant.is_none() && written.is_empty() {
         return Err(missing("state", "which variables a state has", "[[state]]` with `name` and `start"));
     }
+    if written.len() > MOST_STATES {
+        let (named, rule) =
+            (format!("a list of {} variables", written.len()), format!("at most {MOST_STATES} are possible"));
+        return Err(Error::setting("[[state]]", named, rule, "leave out what the controller can do without"));
+    }
     for change in written {
         let state = match defaults.iter_mut().find(|state| state.name == change.name) {
             Some(state) => state,
@@ -253,7 +260,9 @@ fn states(
         state.keep = keep(&change)?;
         state.unit = change.unit.unwrap_or_else(|| std::mem::take(&mut state.unit));
         state.columns = change.column.map_or_else(Vec::new, OneOrMany::list);
-        state.angle = change.angle.unwrap_or(state.angle);
+        if let Some(angle) = change.angle {
+            state.set_angle(angle);
+        }
         state.start = change.start.unwrap_or(state.start);
         state.data_start = change.data_start.unwrap_or(state.data_start);
         state.centre = change.centre.map_or(state.centre, OrWord::value);

@@ -12,7 +12,7 @@ use super::single;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::text::number;
 use fpsrl_engine::policy::ANYWHERE;
-use fpsrl_explain::sentences;
+use fpsrl_explain::{sentences, steepness};
 
 /// How a language writes a number.
 pub(super) type Literal = fn(f64, Precision) -> String;
@@ -256,6 +256,7 @@ pub(super) fn head(controller: &Controller, provenance: Option<&Provenance>) -> 
         lines.extend(provenance.lines());
         lines.push(String::new());
     }
+    lines.extend(steepness(policy).into_iter().flatten().map(|sentence| format!("slope     {sentence}")));
     lines.extend(behaviour(controller));
     if policy.conditions().len() < rules * policy.states.len() {
         // Code in single precision holds scales in place of widths.

@@ -113,9 +113,12 @@ impl Source {
     }
 }
 
-/// What is to be said of a problem's lags: the controller keeps none, so its inputs must bring them.
+/// What is to be said of a problem's angles and lags: the controller takes angles in radians wherever the log had them, and
+/// keeps no past, so its inputs must bring them.
 fn notes(system: &System) -> Vec<String> {
-    let mut notes = Vec::new();
+    let degrees = system.policy_states().iter().filter(|state| state.degrees);
+    let mut notes: Vec<String> =
+        degrees.map(|state| format!("the input {} is in radians; the log had it in degrees", state.name)).collect();
     for state in system.policy_states() {
         let Some(lag) = state.lag else { continue };
         let of = match lag.of {

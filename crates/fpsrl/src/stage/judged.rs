@@ -16,7 +16,7 @@ use fpsrl_search::EvaluationSettings;
 use fpsrl_search::baseline::behaviour::{clone_of_the_log, logged_return};
 use fpsrl_search::baseline::ceiling::{self, Ceiling, Plans};
 use fpsrl_search::figures::{Behaviour, Front, Summary};
-use fpsrl_search::returns::{mean, true_returns, world_returns};
+use fpsrl_search::returns::{mean, plain_sums, true_returns, world_returns};
 use fpsrl_search::search::{SearchOptions, SearchRecord};
 
 use super::{Found, Source, Worlds};
@@ -116,6 +116,10 @@ impl Judged {
         let kernel = FuzzyKernel::new(&self.policy);
         let members = source.on_lanes(system, 0.0)?;
         let model_return = self.mean_over(&members, &kernel);
+        let plain_sum = match system.discount_q() < 1.0 {
+            true => self.mean_of(&members, |world| plain_sums(system, world, &kernel, &starts, self.numerics)),
+            false => model_return,
+        };
         progress.update(Stage::Evaluate, 1, Status::At("on the world model"));
         let act = |state: &[f64]| self.policy.act(state);
         let true_return = system.plant().map(|plant| mean(&true_returns(system, plant, act, &starts)));
@@ -135,23 +139,26 @@ impl Judged {
         summary.promise = Some(promise);
         summary.rules = self.policy.rule_count();
         summary.model_return = Some(model_return);
+        summary.plain_sum = Some(plain_sum);
         summary.true_return = true_return;
         summary.gap = true_return.map(|truth| truth - model_return);
         summary.behaviour = behaviour;
         summary.success_threshold = success;
         summary.success = success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
         summary.threads = rayon::current_num_threads();
-        summary.seconds.set("evaluate", began.elapsed().as_secs_f64());
+        summary.took("evaluate", began.elapsed().as_secs_f64());
         Ok(self)
     }
 
     /// A policy's mean return over members, from the start states of the evaluation.
     fn mean_over(&self, members: &[Box<dyn World>], policy: &dyn Policy) -> f64 {
         let starts = self.problem.evaluation_starts();
-        let system = self.worlds.system();
-        let returns =
-            members.iter().map(|world| mean(&world_returns(system, world.as_ref(), policy, &starts, self.numerics)));
-        mean(&returns.collect::<Vec<f64>>())
+        self.mean_of(members, |world| world_returns(self.worlds.system(), world, policy, &starts, self.numerics))
+    }
+
+    /// The mean over members of what each gives from the start states.
+    fn mean_of(&self, members: &[Box<dyn World>], returns: impl Fn(&dyn World) -> Vec<f64>) -> f64 {
+        mean(&members.iter().map(|world| mean(&returns(world.as_ref()))).collect::<Vec<f64>>())
     }
 
     /// What the plant does today, beside what the policy promises; none for a log that was generated, whose actions are
@@ -207,7 +214,7 @@ impl Judged {
             numerics: self.numerics,
         };
         self.summary.ceiling = Some(ceiling::ceiling(self.worlds.system(), source, plans, progress)?);
-        self.summary.seconds.set("ceiling", began.elapsed().as_secs_f64());
+        self.summary.took("ceiling", began.elapsed().as_secs_f64());
         Ok(self)
     }
 

@@ -180,7 +180,9 @@ fn start_pool(system: &System, transitions: &Transitions) -> Result<Option<Vec<V
                     return Err(table.fault(row, &column.title, "the cell is empty".into(), hint));
                 }
             }
-            let state = |row: usize| columns.iter().map(|column| column.values[row]).collect::<Vec<f64>>();
+            let columns = || columns.iter().zip(system.states());
+            let state =
+                |row: usize| columns().map(|(column, state)| state.recorded(column.values[row])).collect::<Vec<f64>>();
             (0..table.rows.min(MOST_STARTS)).map(|row| system.at_rest(&state(row))).collect()
         }
     }))
