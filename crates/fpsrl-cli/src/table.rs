@@ -4,9 +4,11 @@ use std::fmt::Write;
 
 use fpsrl::explain;
 use fpsrl::problem::System;
+use fpsrl::gain::Gain;
 use fpsrl::promise::Promise;
 use fpsrl::run::{NfqResult, RunDirectory, Summary};
 use fpsrl::text::count;
+use fpsrl::tracking::ControlFigures;
 use fpsrl::world::quality::OpenLoop;
 
 /// A run's figures and rules, as far as they are known.
@@ -82,6 +84,9 @@ fn figures(summary: &Summary, system: &System) -> String {
     if let Some(verdict) = &summary.verdict {
         let _ = writeln!(text, "\nVerdict: {}", verdict.word.to_string().to_uppercase());
         let _ = writeln!(text, "  {}", verdict.reason);
+        if let (Some(word), Some(reason)) = (&verdict.world_word, &verdict.world_reason) {
+            let _ = writeln!(text, "  the world model: {word}; {reason}");
+        }
         for OpenLoop { steps, error } in &verdict.open_loop {
             let name = format!("{} steps ahead, unseen", count(*steps));
             let _ = writeln!(text, "  {name:<28} {error:>9.2e}");
@@ -89,6 +94,9 @@ fn figures(summary: &Summary, system: &System) -> String {
     }
     if let Some(promise) = &summary.promise {
         text.push_str(&promised(summary, promise, system));
+    }
+    if let Some(gain) = &summary.gain {
+        text.push_str(&beside(gain, system));
     }
     if summary.model_return.is_some() || summary.search_return.is_some() {
         let _ = match summary.promise {
@@ -190,6 +198,70 @@ fn figures(summary: &Summary, system: &System) -> String {
     text
 }
 
+/// The policy beside what the plant does today and beside a PI controller. Writing to a string cannot fail.
+fn beside(gain: &Gain, system: &System) -> String {
+    let mut text = "\nGain, from the same starts\n".to_owned();
+    let mut line = |name: &str, value: f64, note: &str| {
+        let line = format!("  {name:<28} {value:>9.2}  {note}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    };
+    let what = match gain.today_is.as_str() {
+        "log" => format!("what the log earned from {} of its rows", count(gain.starts)),
+        "random" => "random actions, which made the log, on the world model".into(),
+        _ => "what stretches of the log earned".into(),
+    };
+    line("today", gain.today, &what);
+    line("the policy", gain.policy, "");
+    line("gain", gain.gain, &format!("{:.2} to {:.2}", gain.interval[0], gain.interval[1]));
+    if let Some(judged) = gain.by_the_judge {
+        line("gain, by the judge", judged, "");
+    }
+    if let Some(p) = gain.p {
+        line("a P controller, tuned", p, "on the same worlds");
+    }
+    if let (Some(pi), Some(controller)) = (gain.pi, &gain.pi_controller) {
+        let told: Vec<String> = controller
+            .loops
+            .iter()
+            .filter(|one| one.state.is_some())
+            .map(|one| {
+                let reset = if one.integral == 0.0 { "none".into() } else { format!("{:.1} steps", one.gain / one.integral) };
+                format!("{}: gain {:.3}, reset {reset}", one.action, one.gain)
+            })
+            .collect();
+        line("a PI controller, tuned", pi, &told.join("; "));
+    }
+    let Some(own) = &gain.figures else { return text };
+    let _ = writeln!(text, "\nControl{:<23} {:>9} {:>9} {:>9}", "", "rules", "today", "PI");
+    let mut row = |name: String, of: &dyn Fn(&ControlFigures) -> Option<f64>| {
+        let shown = |figures: Option<&ControlFigures>| {
+            figures.and_then(of).map_or_else(|| "-".to_owned(), |value| fpsrl::text::number(rounded(value)))
+        };
+        let (today, pi) = (gain.figures_today.as_ref(), gain.figures_pi.as_ref());
+        let _ = writeln!(text, "  {name:<28} {:>9} {:>9} {:>9}", shown(Some(own)), shown(today), shown(pi));
+    };
+    for (index, tracked) in own.tracked.iter().enumerate() {
+        let unit = system.states().iter().find(|state| state.name == tracked.state).map_or("", |state| &state.unit);
+        let named = |what: &str, unit: &str| match unit.is_empty() {
+            true => format!("{} {what}", tracked.state),
+            false => format!("{} {what}, {unit}", tracked.state),
+        };
+        row(named("error", unit), &|figures| Some(figures.tracked.get(index)?.error));
+        row(named("offset", unit), &|figures| figures.tracked.get(index)?.offset);
+        row(named("overshoot", unit), &|figures| figures.tracked.get(index)?.overshoot);
+        row(named("settling", "steps"), &|figures| figures.tracked.get(index)?.settling);
+    }
+    for (index, (action, _)) in own.movement.iter().enumerate() {
+        row(format!("{action} moves a step"), &|figures| Some(figures.movement.get(index)?.1));
+    }
+    text
+}
+
+/// Three digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
 /// What the policy promises, beside what the judge and the plant say. Here stand the first returns, so that it is said what
 /// they are. Writing to a string cannot fail.
 fn promised(summary: &Summary, promise: &Promise, system: &System) -> String {
@@ -217,10 +289,22 @@ fn promised(summary: &Summary, promise: &Promise, system: &System) -> String {
     match (promise.rescored, promise.judge_interval) {
         (Some(rescored), Some(judge)) => line("by the judge", rescored, &interval(judge)),
         _ => {
-            let _ = writeln!(text, "  no judge: the log is too short, or none was asked for");
+            let why = promise.judge_abstains.as_deref().unwrap_or("no judge: the log is too short, or none was asked for");
+            let _ = writeln!(text, "  {why}");
         }
     }
     let _ = writeln!(text, "  {:<28} {:>7.1} %", "steps outside the log's ranges", 100.0 * promise.outside);
+    for (state, share) in &promise.left {
+        let _ = writeln!(text, "  {:<28} {:>7.1} %", format!("steps with {state} out of range"), 100.0 * share);
+    }
+    if promise.breaks {
+        text.push_str("  it breaks a hard limit on a member of the ensemble\n");
+    }
+    if let Some(seen) = promise.under_searched_inputs {
+        let note = "the promise is made under others, of the log too";
+        let line = format!("  {:<28} {seen:>9.2}  {note}", "under the search's inputs");
+        let _ = writeln!(text, "{line}");
+    }
     if promise.rejected > 0 {
         let _ = writeln!(text, "  {} better candidates did not keep theirs", promise.rejected);
     }

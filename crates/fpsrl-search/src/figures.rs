@@ -15,6 +15,7 @@ use fpsrl_world::quality::Verdict;
 use crate::baseline::QPolicy;
 pub use crate::baseline::ceiling::Ceiling;
 use crate::baseline::nfq::NfqSettings;
+use crate::gain::Gain;
 use crate::promise::Promise;
 use crate::search::race::RaceFigures;
 pub use crate::task::growth::{GrowthStep, RuleGrowth};
@@ -80,6 +81,9 @@ pub struct Summary {
     /// Whether the true return lies within the promise's interval; null without a plant.
     #[serde(default)]
     pub promise_kept: Option<bool>,
+    /// The policy beside what the plant does today and beside a tuned PI controller; null before it is judged.
+    #[serde(default)]
+    pub gain: Option<Gain>,
     /// Past steps that a state carries: of the log's history, or of actions that move slowly; null without any.
     #[serde(default)]
     pub history: Option<usize>,
@@ -152,6 +156,7 @@ impl Summary {
             verdict: None,
             promise: None,
             promise_kept: None,
+            gain: None,
             history: Some(system.longest_lag()).filter(|steps| *steps > 0),
             members: None,
             world_errors: Figures::default(),
@@ -227,6 +232,8 @@ impl Summary {
         self.simple = None;
         self.promise = None;
         self.promise_kept = None;
+        self.gain = None;
+        self.verdict = self.verdict.take().map(Verdict::on_worlds);
         self.seconds.0.retain(|(stage, _)| Self::UP_TO_WORLD.contains(&stage.as_str()) || stage == "search");
     }
 

@@ -7,15 +7,18 @@ use fpsrl_base::error::Result;
 use fpsrl_base::files;
 use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
+use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 use fpsrl_exchange::export::{Provenance, covered_ranges};
 use fpsrl_explain::TOLERANCE;
 use fpsrl_report::{Material, OtherRun, Report, report};
 use fpsrl_search::EvaluationSettings;
-use fpsrl_search::baseline::behaviour::{clone_of_the_log, logged_return};
+use fpsrl_search::baseline::behaviour::{LoggedReturn, clone_of_the_log, logged_return};
+use fpsrl_search::baseline::pi::{self, PiKernel};
 use fpsrl_search::baseline::ceiling::{self, Ceiling, Plans};
 use fpsrl_search::figures::{Behaviour, Front, Summary};
+use fpsrl_search::gain::{Gain, Grounds};
 use fpsrl_search::returns::{mean, plain_sums, true_returns, world_returns};
 use fpsrl_search::search::{SearchOptions, SearchRecord};
 
@@ -130,7 +133,8 @@ impl Judged {
             Some(promise) => promise,
             None => source.promise(system, &self.policy, &self.problem.judging_starts(), self.numerics)?,
         };
-        let behaviour = self.behaviour(&members)?;
+        let gain = self.gain(&members, &kernel, &starts)?;
+        let behaviour = self.behaviour(&members, &gain)?;
         source.check()?;
         let success = system.success();
         let summary = &mut self.summary;
@@ -143,6 +147,12 @@ impl Judged {
         summary.true_return = true_return;
         summary.gap = true_return.map(|truth| truth - model_return);
         summary.behaviour = behaviour;
+        if let (Some(verdict), Some(promise)) = (summary.verdict.take(), &summary.promise) {
+            let verdict = verdict.on_worlds();
+            let on_controller = gain.verdict(&verdict, promise);
+            summary.verdict = Some(verdict.on_controller(on_controller));
+        }
+        summary.gain = Some(gain);
         summary.success_threshold = success;
         summary.success = success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
         summary.threads = rayon::current_num_threads();
@@ -161,15 +171,45 @@ impl Judged {
         mean(&members.iter().map(|world| mean(&returns(world.as_ref()))).collect::<Vec<f64>>())
     }
 
+    /// The policy beside what the plant does today, and beside P and PI controllers that are tuned on the same worlds.
+    fn gain(&self, members: &[Box<dyn World>], policy: &dyn Policy, starts: &StartStates) -> Result<Gain> {
+        let Problem { system, data, search, .. } = &*self.problem;
+        let worlds: Vec<&dyn World> = members.iter().map(Box::as_ref).collect();
+        let tuned = |integral: bool| {
+            let starts = self.problem.search_starts();
+            let tuned = pi::tune(system, search, &worlds, &starts, integral, self.numerics)?;
+            let kernel = PiKernel::new(system, &tuned.controller);
+            Some((tuned.controller, kernel))
+        };
+        let (proportional, integral) = (tuned(false), tuned(true));
+        let judges = self.worlds.source().judges_on_lanes()?;
+        let grounds = Grounds {
+            system,
+            transitions: self.worlds.log().transitions(),
+            random: data.log.is_none(),
+            members,
+            judges: &judges,
+            starts,
+            numerics: self.numerics,
+        };
+        let pi = integral.as_ref().map(|(controller, kernel)| (controller.clone(), kernel as &dyn Policy));
+        let p = proportional.as_ref().map(|(_, kernel)| kernel as &dyn Policy);
+        grounds.compare(policy, pi, p)
+    }
+
     /// What the plant does today, beside what the policy promises; none for a log that was generated, whose actions are
     /// random.
-    fn behaviour(&self, members: &[Box<dyn World>]) -> Result<Option<Behaviour>> {
+    fn behaviour(&self, members: &[Box<dyn World>], gain: &Gain) -> Result<Option<Behaviour>> {
         let Problem { system, data, policy, search, .. } = &*self.problem;
         if data.log.is_none() {
             return Ok(None);
         }
         let transitions = self.worlds.log().transitions();
-        let logged = logged_return(system, transitions);
+        // Where the log can be followed from the same starts, that is what it does today.
+        let logged = match gain.today_is.as_str() {
+            "log" => LoggedReturn { value: gain.today, windows: gain.starts },
+            _ => logged_return(system, transitions),
+        };
         let (clone, clone_error) = clone_of_the_log(system, policy, search, transitions, self.numerics);
         Ok(Some(Behaviour {
             logged_return: logged.value,
