@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use fpsrl::explain;
-use fpsrl::problem::System;
 use fpsrl::gain::Gain;
+use fpsrl::problem::System;
 use fpsrl::promise::Promise;
 use fpsrl::run::{NfqResult, RunDirectory, Summary};
 use fpsrl::text::count;
@@ -225,7 +225,8 @@ fn beside(gain: &Gain, system: &System) -> String {
             .iter()
             .filter(|one| one.state.is_some())
             .map(|one| {
-                let reset = if one.integral == 0.0 { "none".into() } else { format!("{:.1} steps", one.gain / one.integral) };
+                let reset =
+                    if one.integral == 0.0 { "none".into() } else { format!("{:.1} steps", one.gain / one.integral) };
                 format!("{}: gain {:.3}, reset {reset}", one.action, one.gain)
             })
             .collect();
@@ -289,7 +290,8 @@ fn promised(summary: &Summary, promise: &Promise, system: &System) -> String {
     match (promise.rescored, promise.judge_interval) {
         (Some(rescored), Some(judge)) => line("by the judge", rescored, &interval(judge)),
         _ => {
-            let why = promise.judge_abstains.as_deref().unwrap_or("no judge: the log is too short, or none was asked for");
+            let why =
+                promise.judge_abstains.as_deref().unwrap_or("no judge: the log is too short, or none was asked for");
             let _ = writeln!(text, "  {why}");
         }
     }

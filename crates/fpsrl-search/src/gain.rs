@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::baseline::behaviour::logged_return;
 use crate::baseline::pi::PiController;
 use crate::promise::Promise;
-use crate::returns::{mean, world_returns};
+use crate::returns::{half_width, mean, world_returns};
 use crate::tracking::{ControlFigures, of_the_log, on_a_world};
 use fpsrl_base::error::Result;
 use fpsrl_base::random::{Purpose, Stream};
@@ -164,16 +164,16 @@ impl Grounds<'_> {
             .iter()
             .map(|(start, value)| mean(&members.iter().map(|returns| returns[*start]).collect::<Vec<f64>>()) - value)
             .collect();
-        let count = paired.len().max(2) as f64;
-        let of_starts = paired.iter().map(|one| (one - gain).powi(2)).sum::<f64>() / (count - 1.0) / count;
+        let clusters = self.system.clusters(self.starts);
+        let clusters: Option<Vec<usize>> =
+            clusters.map(|clusters| kept.iter().map(|(start, _)| clusters[*start]).collect());
+        let of_starts = half_width(&paired, clusters.as_deref());
         let worlds = gains.len() as f64;
         let of_worlds = gains.iter().map(|one| (one - gain).powi(2)).sum::<f64>() / (worlds - 1.0).max(1.0);
         let by_the_judge = (!judges.is_empty())
             .then(|| mean(&judges.iter().map(|returns| over(returns) - today).collect::<Vec<f64>>()));
         let apart = by_the_judge.map_or(0.0, |judged| judged - gain);
-        let half = (1.96 * of_starts.sqrt())
-            .hypot(student(gains.len()) * (of_worlds * (1.0 + 1.0 / worlds)).sqrt())
-            .hypot(apart);
+        let half = of_starts.hypot(student(gains.len()) * (of_worlds * (1.0 + 1.0 / worlds)).sqrt()).hypot(apart);
         let first = self.members.first();
         let watched = self.starts.clone().first(WATCHED);
         let figures = |policy: &dyn Policy| {

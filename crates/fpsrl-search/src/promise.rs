@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::SearchSettings;
-use crate::returns::world_returns;
+use crate::returns::{half_width, world_returns};
 use fpsrl_base::error::Result;
 use fpsrl_data::System;
 use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
@@ -90,8 +90,11 @@ impl Promise {
         // No return lies beyond what the rewards of the log allow.
         let steps = (0..system.horizon()).map(|step| system.discount().powi(step as i32)).sum::<f64>();
         let possible = worlds.world.reward_limits.map(|limit| limit * steps);
-        let (mean, own) = interval(&members, doubts.reward * steps, possible);
-        let judged = (!judges.is_empty()).then(|| self::interval(&judges, doubts.judge_reward * steps, possible));
+        let clusters = system.clusters(starts);
+        let clusters = clusters.as_deref();
+        let (mean, own) = interval(&members, clusters, doubts.reward * steps, possible);
+        let judged =
+            (!judges.is_empty()).then(|| self::interval(&judges, clusters, doubts.judge_reward * steps, possible));
         // What the judge says otherwise is doubt: it is one more world, learned from other episodes.
         let apart = judged.map_or(0.0, |(judged, _)| judged - mean);
         let widened = |end: f64| mean + (end - mean).signum() * (end - mean).hypot(apart);
@@ -143,7 +146,12 @@ impl Promise {
     ) -> Self {
         let returns = vec![world_returns(system, world, &FuzzyKernel::new(policy), starts, numerics)];
         let steps = (0..system.horizon()).map(|step| system.discount().powi(step as i32)).sum::<f64>();
-        let (mean, interval) = interval(&returns, 0.0, [f64::NEG_INFINITY, world.largest_reward() * steps]);
+        let (mean, interval) = interval(
+            &returns,
+            system.clusters(starts).as_deref(),
+            0.0,
+            [f64::NEG_INFINITY, world.largest_reward() * steps],
+        );
         Self {
             mean,
             interval,
@@ -192,15 +200,18 @@ fn mean_of(values: &[f64]) -> f64 {
 }
 
 /// The mean over worlds, and where one more world's return from fresh start states would lie with 95 %.
-fn interval(returns: &[Vec<f64>], doubt: f64, [lowest, highest]: [f64; 2]) -> (f64, [f64; 2]) {
+fn interval(
+    returns: &[Vec<f64>],
+    clusters: Option<&[usize]>,
+    doubt: f64,
+    [lowest, highest]: [f64; 2],
+) -> (f64, [f64; 2]) {
     let means: Vec<f64> = returns.iter().map(|returns| mean_of(returns)).collect();
     let mean = mean_of(&means);
-    let starts = returns[0].len() as f64;
     // The returns of each start state, averaged over worlds: their variance is that of the start states.
     let by_start =
         (0..returns[0].len()).map(|start| returns.iter().map(|world| world[start]).sum::<f64>() / means.len() as f64);
-    let variance_of_starts = by_start.map(|value| (value - mean).powi(2)).sum::<f64>() / (starts - 1.0).max(1.0);
-    let of_starts = 1.96 * (variance_of_starts / starts).sqrt();
+    let of_starts = half_width(&by_start.collect::<Vec<f64>>(), clusters);
     let count = means.len() as f64;
     let variance_of_worlds = means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     let of_worlds = student(means.len()) * (variance_of_worlds * (1.0 + 1.0 / count)).sqrt();

@@ -465,6 +465,7 @@ mod tests {
         model.known = KnownParts::new(
             Some("next_rho - 2 * previous_rho + 0.1 * force - abs(theta)".into()),
             Some(KnownTerminal { condition: "rho > 1.5".into(), reward: 5.0, later_reward: -0.25 }),
+            None,
         );
         (model.variables[0].name, model.variables[1].name) = ("theta".into(), "rho".into());
         assert_eq!(model.validate(), Ok(()));
@@ -492,7 +493,7 @@ mod tests {
             }
         }
         assert!((3..37).contains(&absorbed), "{absorbed}");
-        model.known = KnownParts::new(Some("rho +".into()), None);
+        model.known = KnownParts::new(Some("rho +".into()), None, None);
         assert!(model.validate().unwrap_err().contains("character 6"));
     }
 

@@ -112,15 +112,23 @@ impl System {
         match purpose {
             Purpose::SearchStart => &pool[..first],
             Purpose::TestStart => &pool[second.max(first + 1)..],
-            _ => &pool[first..second.max(first + 1)],
+            // Promises may be made wherever no search has been.
+            _ => &pool[first..],
         }
+    }
+
+    /// Of each start state, which of those belong together that follow the same stretch of the log: what they earn is not
+    /// independent. None where start states are drawn one by one.
+    pub fn clusters(&self, starts: &StartStates) -> Option<Vec<usize>> {
+        let place = self.place()?;
+        Some(starts.column(place).iter().map(|place| *place as usize / self.horizon.max(1)).collect())
     }
 
     /// Rows of a log to start from, dealt out by whole stretches: first those of the search, then those that promises are made
     /// from, then those of the evaluation, each in a random order. Rows that have half of a stretch or the horizon before them go
     /// first: what follows a start is what a rollout follows.
     pub fn dealt(&self, transitions: &Transitions, rows: &[usize], most: usize) -> Vec<usize> {
-        let length = (transitions.len() / 20).max(2 * self.horizon).min((transitions.len() / 5).max(1));
+        let length = (2 * self.horizon).min((transitions.len() / 10).max(1));
         let mut stretches: Vec<Vec<usize>> = Vec::new();
         let mut begin = 0;
         let mut stretch_of = vec![0usize; transitions.len()];

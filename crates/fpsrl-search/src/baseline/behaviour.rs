@@ -49,6 +49,7 @@ pub struct LoggedReturn {
 ///     rewards: vec![1.0, 2.0, 3.0, 4.0, 5.0],
 ///     terminated: None,
 ///     carried: 0,
+///     inputs: 0,
 /// };
 /// // 1 + 2 + 3, 2 + 3 + 4, 3 + 4 + 5
 /// assert_eq!(behaviour::logged_return(&system, &log).value, 9.0);
@@ -201,6 +202,7 @@ mod tests {
             rewards: vec![-1.0, -2.0, -3.0, -4.0],
             terminated: Some(vec![false, true, false, false]),
             carried: 0,
+            inputs: 0,
         };
         // -1 - 2, then nothing; and -2, then nothing.
         let logged = logged_return(&system, &log);
