@@ -44,6 +44,7 @@ pub(crate) mod tests {
                 unit: "N".into(),
                 limits: [-10.0, 10.0],
                 rate: None,
+                reach: 1.0,
                 alpha,
                 rules: vec![rule.clone(), rule.mirror()],
             }],

@@ -36,6 +36,7 @@ const MOST_TOLD: usize = 2;
 ///         unit: "W".into(),
 ///         limits: [-1.0, 1.0],
 ///         rate: None,
+///         reach: 1.0,
 ///         alpha: 5.0,
 ///         rules: vec![rule.clone(), rule.mirror()],
 ///     }],

@@ -21,6 +21,7 @@ use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 ///         unit: "N".into(),
 ///         limits: [-1.0, 1.0],
 ///         rate: None,
+///         reach: 1.0,
 ///         alpha: 20.0,
 ///         rules: vec![Rule { centre: vec![-0.8], width: vec![0.3], output: -0.9 }],
 ///     }],

@@ -355,6 +355,7 @@ mod tests {
                 unit: String::new(),
                 limits: [-1.0, 1.0],
                 rate: None,
+                reach: 1.0,
                 alpha: 1.0,
                 rules: vec![Rule { centre: vec![0.0], width: vec![1.0], output: share.atanh() }],
             }],

@@ -160,6 +160,7 @@ impl RuleSpace {
                     unit: action.unit.clone(),
                     limits: action.limits,
                     rate: action.rate,
+                    reach: settings.reach,
                     alpha: 1.0,
                     rules: vec![blank.clone(); settings.rules],
                 })

@@ -62,12 +62,16 @@ pub struct Outer {
     pub middle: f64,
     /// Half of the action's range.
     pub half_range: f64,
+    /// The limits that the action is cut off at; null if it does not come that far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<[f64; 2]>,
 }
 
 impl Outer {
     /// The action for an output of the rules.
     pub fn action(&self, output: f64) -> f64 {
-        self.middle + self.half_range * (self.alpha * output).tanh()
+        let action = self.middle + self.half_range * (self.alpha * output).tanh();
+        self.cut.map_or(action, |[low, high]| action.max(low).min(high))
     }
 }
 
@@ -115,7 +119,12 @@ impl Interface {
             outer: target.format.is_rule_base().then(|| {
                 let outer = |action: &ActionRules| {
                     let [low, high] = action.limits;
-                    Outer { alpha: action.alpha, middle: 0.5 * (low + high), half_range: 0.5 * (high - low) }
+                    Outer {
+                        alpha: action.alpha,
+                        middle: 0.5 * (low + high),
+                        half_range: 0.5 * (high - low) * action.reach,
+                        cut: (action.reach > 1.0).then_some([low, high]),
+                    }
                 };
                 controller.policy.actions.iter().map(outer).collect()
             }),

@@ -272,7 +272,8 @@ impl Graph {
             let mean = self.node("Div", &[&sharpened, &total], &[]);
             let unit = self.node("Tanh", &[&mean], &[]);
             let [low, high] = action.limits;
-            let (middle, half_range) = (self.row(&[0.5 * (low + high)]), self.row(&[0.5 * (high - low)]));
+            let (middle, half_range) =
+                (self.row(&[0.5 * (low + high)]), self.row(&[0.5 * (high - low) * action.reach]));
             let scaled = self.node("Mul", &[&half_range, &unit], &[]);
             let ruled = self.node("Add", &[&middle, &scaled], &[]);
             let last = last.as_ref().map(|last| self.column(last, index));

@@ -188,7 +188,7 @@ impl View {
                         low: literal(low),
                         high: literal(high),
                         middle: literal(0.5 * (low + high)),
-                        half_range: literal(0.5 * (high - low)),
+                        half_range: literal(0.5 * (high - low) * action.reach),
                         alpha: literal(action.alpha),
                         fallback: literal(controller.fallback[index]),
                         rate: rate.map(literal),

@@ -237,6 +237,7 @@ impl RuleBase {
                 unit: frame.unit,
                 limits: frame.limits,
                 rate: None,
+                reach: 1.0,
                 alpha: frame.alpha,
                 rules,
             }
@@ -328,6 +329,7 @@ mod tests {
                     unit: String::new(),
                     limits: [low, low + span],
                     rate: None,
+                    reach: 1.0,
                     alpha,
                     rules,
                 },

@@ -26,7 +26,7 @@ const EVALUATIONS: usize = 250;
 /// More actions than this are not paired in every way.
 const MOST_PAIRED: usize = 3;
 
-/// The slope before the hyperbolic tangent of the rules that do as a PI does: its action saturates at 96 % of the limits.
+/// The slope before the hyperbolic tangent of the rules that do as a PI does: they reach 96 % of what the tangent does.
 const ALPHA: f64 = 2.0;
 
 /// A PI controller of each action.
@@ -255,7 +255,7 @@ impl PiController {
         let mut policy = like.clone();
         for (base, own) in policy.actions.iter_mut().zip(&self.loops) {
             let [low, high] = base.limits;
-            let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+            let (middle, half) = (0.5 * (low + high), 0.5 * (high - low) * base.reach);
             let mut centre = vec![0.0; variables];
             let mut shift = vec![0.0; variables];
             let mut width = vec![ANYWHERE; variables];

@@ -27,6 +27,8 @@ pub struct PolicySettings {
     pub periodic: bool,
     /// Bounds of α, the slope before the hyperbolic tangent.
     pub alpha: [f64; 2],
+    /// How far the hyperbolic tangent reaches, in half ranges of an action; what lies beyond the limits is cut off.
+    pub reach: f64,
     /// What of the past the policy sees.
     pub lags: Lags,
 }
@@ -49,6 +51,8 @@ pub struct WrittenPolicy {
     pub periodic: Option<bool>,
     /// Bounds of α.
     pub alpha: Option<[f64; 2]>,
+    /// How far the hyperbolic tangent reaches.
+    pub reach: Option<f64>,
     /// Past steps that the policy sees, or names of such values.
     pub lags: Option<Lags>,
 }
@@ -65,6 +69,7 @@ impl Default for PolicySettings {
             mirrored: false,
             periodic: true,
             alpha: [0.0, 20.0],
+            reach: 1.0,
             lags: Lags::default(),
         }
     }
@@ -114,6 +119,15 @@ impl PolicySettings {
             return Err(Error::setting("policy.rules_tolerance", tolerance, rule, "0.01 is the default"));
         }
         range("policy.alpha", self.alpha, false)?;
+        if !(1.0..=1e6).contains(&self.reach) {
+            let rule = "the hyperbolic tangent reaches at least to the limits";
+            return Err(Error::setting(
+                "policy.reach",
+                self.reach,
+                rule,
+                "1 is the paper's form; 3 is nearly straight",
+            ));
+        }
         if self.mirrored { check_symmetry(system) } else { Ok(()) }
     }
 
@@ -130,6 +144,9 @@ impl PolicySettings {
         let periodic = "rules measure angles around the circle; the paper's do not";
         file.key("periodic", self.periodic, periodic);
         file.key("alpha", bounds(self.alpha), "bounds of the slope before the hyperbolic tangent");
+
+        let reach = "how far the tangent reaches, in half ranges of an action, cut off at its limits; 1 is the paper's";
+        file.key("reach", number(self.reach), reach);
 
         let lags = match &self.lags {
             Lags::Steps(steps) => steps.to_string(),
@@ -161,6 +178,9 @@ fn check_symmetry(system: &System) -> Result<()> {
 /// Rules of each action where states follow set-points: two can do all that a PI controller does, and lean on other inputs besides.
 const RULES_THAT_TRACK: usize = 2;
 
+/// How far rules reach there: nearly straight between the limits, so that the gain does not depend on where the actuator is.
+const REACH_THAT_TRACKS: f64 = 3.0;
+
 impl WrittenPolicy {
     /// Whether the rules are to be mirrored, if the user or the plant says so.
     pub fn mirrored(&self, plant: Option<PlantKind>) -> bool {
@@ -171,9 +191,10 @@ impl WrittenPolicy {
     pub fn check(self, system: &System) -> Result<PolicySettings> {
         let defaults = PolicySettings::for_plant(system.plant());
         let mirrored = self.mirrored(system.plant());
+        let tracks = system.states().iter().any(|state| state.tracks.is_some());
         let (grow, rules) = match self.rules {
             None if !defaults.grow => (false, defaults.rules),
-            None if system.states().iter().any(|state| state.tracks.is_some()) => (false, RULES_THAT_TRACK),
+            None if tracks => (false, RULES_THAT_TRACK),
             None | Some(OrAuto::Auto) => (true, if mirrored { 2 } else { 1 }),
             Some(OrAuto::Count(count)) => (false, usize::try_from(count).unwrap_or(usize::MAX)),
         };
@@ -186,6 +207,7 @@ impl WrittenPolicy {
             mirrored,
             periodic: self.periodic.unwrap_or(defaults.periodic),
             alpha: self.alpha.unwrap_or(defaults.alpha),
+            reach: self.reach.unwrap_or(if tracks { REACH_THAT_TRACKS } else { defaults.reach }),
             lags: system.lags().clone(),
         };
         settings.check(system)?;
