@@ -12,7 +12,7 @@ use super::sequence;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_base::random::{Purpose, Stream};
-use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity};
+use fpsrl_engine::policy::{ActionRules, Derived, FuzzyPolicy, Quantity};
 
 /// How many states there are.
 pub const COUNT: usize = 11_000;
@@ -291,20 +291,42 @@ fn ranges(controller: &Controller) -> Vec<[f64; 2]> {
     if let Some(guard) = &controller.guard {
         return guard.ranges.clone();
     }
-    (0..controller.policy.states.len())
-        .map(|variable| {
-            if controller.policy.states[variable].periodic {
-                return [-PI, PI].map(|end| controller.precision.round(end));
-            }
-            let [low, high] = spoken_of(&controller.policy, variable, 1.0);
-            let largest = controller.precision.largest_input();
-            [low.max(-largest), high.min(largest)].map(|end| controller.precision.round(end))
+    let policy = &controller.policy;
+    let mut ranges: Vec<[f64; 2]> = (0..policy.states.len())
+        .map(|variable| match policy.states[variable].periodic {
+            true => [-PI, PI],
+            false => spoken_of(policy, variable, 1.0),
         })
-        .collect()
+        .collect();
+    make_room_for_errors(policy, &mut ranges);
+    let largest = controller.precision.largest_input();
+    let end = |end: f64| controller.precision.round(end.clamp(-largest, largest));
+    ranges.into_iter().map(|range| range.map(end)).collect()
 }
 
-/// What the rules speak of: so many widths around their centres. If no rule looks at the variable, any range will do.
+/// Errors are as large as the rules speak of, though they may not look at what errors follow from.
+fn make_room_for_errors(policy: &FuzzyPolicy, ranges: &mut [[f64; 2]]) {
+    let ignored = |input: usize| policy.actions.iter().flat_map(|action| &action.rules).all(|rule| rule.ignores(input));
+    for (error, quantity) in policy.states.iter().enumerate() {
+        let Some(Derived::Error { state, set_point }) = quantity.derived else { continue };
+        let [low, high] = ranges[error];
+        if ignored(state) {
+            let half = 0.5 * (high - low);
+            ranges[state] = [-half, half];
+        }
+        if ignored(set_point) {
+            let middle = 0.5 * (ranges[state][0] + ranges[state][1]);
+            ranges[set_point] = [middle + low, middle + high];
+        }
+    }
+}
+
+/// What the rules speak of: so many widths around their centres. If no rule looks at the variable, any range will do. Of a mode, it
+/// is each of them.
 pub(super) fn spoken_of(policy: &FuzzyPolicy, variable: usize, widths: f64) -> [f64; 2] {
+    if let modes @ 1.. = policy.states[variable].values.len() {
+        return [0.0, modes as f64 - 1.0];
+    }
     let rules = policy.actions.iter().flat_map(|action| &action.rules).filter(|rule| !rule.ignores(variable));
     let ends = rules.map(|rule| {
         let reach = widths * rule.width[variable];

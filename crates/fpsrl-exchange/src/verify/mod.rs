@@ -290,7 +290,7 @@ fn version(tool: &[String], said: &str) -> String {
 mod tests {
     use super::*;
     use crate::export::memory::tests::tracking;
-    use crate::export::{Format, Kind, Precision, Response, Target};
+    use crate::export::{Format, Kind, OutOfRange, Precision, Response, Target};
 
     /// Exports a controller and runs what was written over vectors; whether it could be run here.
     fn agrees(controller: &Controller, target: Target, vectors: &Vectors) -> bool {
@@ -302,8 +302,9 @@ mod tests {
         let interface = Interface::new(controller, target, &generated);
         let path = directory.path().join(format!("tank.{}", target.extension()));
         match execute(&interface, &path, vectors, None).unwrap() {
-            Verification::Ran { rows, .. } => {
+            Verification::Ran { rows, tool } => {
                 let differences = interface.compare(vectors, &rows, controller.precision.tolerance());
+                println!("{target:?}, {tool}: {:.1e} over {}", differences.largest, differences.compared);
                 assert!(differences.passed, "{target:?} {:?}: {differences:?}", controller.precision);
                 true
             }
@@ -312,7 +313,8 @@ mod tests {
         }
     }
 
-    const CODE: [Format; 6] = [Format::Json, Format::Python, Format::C, Format::St, Format::Javascript, Format::Rust];
+    const CODE: [Format; 7] =
+        [Format::Json, Format::Python, Format::C, Format::St, Format::Javascript, Format::Rust, Format::Onnx];
 
     #[test]
     fn controllers_that_add_up_do_the_same_in_every_language() {
@@ -331,6 +333,22 @@ mod tests {
             }
             let siemens = Target { dialect: Dialect::Siemens, ..Target::new(Format::St) };
             agrees(&controller, siemens, &vectors);
+        }
+    }
+
+    #[test]
+    fn tools_for_rules_alone_are_given_what_controllers_compute() {
+        for response in [None, Some(Response::Clamp)] {
+            let controller = tracking(Precision::Double, response, None);
+            for format in [Format::Fll, Format::Fcl, Format::Fis] {
+                let vectors = Vectors::of_rules(&controller, OutOfRange::of(format, response));
+                assert_eq!(vectors.states[0].len(), 6);
+                agrees(&controller, Target::new(format), &vectors);
+                let generated = Target::new(format).generate(&controller, None, "tank").unwrap();
+                let text = String::from_utf8(generated.files[0].content.clone()).unwrap();
+                assert!(text.contains("level_error is level set-point less level\n"), "{text}");
+                assert!(generated.notes.iter().any(|note| note.contains("running sums")));
+            }
         }
     }
 
