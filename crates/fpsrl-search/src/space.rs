@@ -28,6 +28,8 @@ pub struct RuleSpace {
     absent: Vec<Condition>,
     /// Which parameters of the whole space are in the vector, if some are not.
     kept: Option<Vec<usize>>,
+    /// Whether the rules of an action have the same widths, which stand in the vector once.
+    shared: bool,
     /// How centres stand in the vector, for each variable; none if they stand there themselves.
     slopes: Option<Vec<Slope>>,
 }
@@ -166,7 +168,7 @@ impl RuleSpace {
                 })
                 .collect(),
         };
-        Self { template, low, high, logarithmic: false, absent: Vec::new(), kept: None, slopes: None }
+        Self { template, low, high, logarithmic: false, absent: Vec::new(), kept: None, shared: false, slopes: None }
     }
 
     /// The same policies with widths and α on a logarithmic scale, where equal steps change what they do equally much: at
@@ -217,6 +219,26 @@ impl RuleSpace {
         within != action - 1 && variable < states && self.template.states[variable].values.is_empty()
     }
 
+    /// The same policies, of which only those whose rules have the same widths in all rules of an action: each action then changes
+    /// in one direction along every input, however far a state is from what was searched on.
+    pub fn with_shared_widths(mut self) -> Self {
+        self.shared = true;
+        self.without(&[])
+    }
+
+    /// The parameter of the whole space that a parameter takes its value from: of widths that are shared, that of the first rule.
+    fn first_width(&self, index: usize) -> usize {
+        let states = self.template.states.len();
+        let action = self.parameters() / self.template.actions.len();
+        let within = index % action;
+        let place = within % (2 * states + 1);
+        let is_width = within != action - 1 && (states..2 * states).contains(&place);
+        match self.shared && is_width && self.template.states[place - states].values.is_empty() {
+            true => index - within + place,
+            false => index,
+        }
+    }
+
     /// The space of the policies whose rules look only at what a system lets them see.
     pub fn seen(self, system: &System) -> Self {
         let unseen: Vec<usize> =
@@ -249,7 +271,9 @@ impl RuleSpace {
                 [first, first + states]
             })
             .collect();
-        let kept: Vec<usize> = (0..self.parameters()).filter(|index| !gone.contains(index)).collect();
+        let kept: Vec<usize> = (0..self.parameters())
+            .filter(|index| !gone.contains(index) && self.first_width(*index) == *index)
+            .collect();
         let present = |index: &usize| match &self.kept {
             None => *index,
             // What is kept now was kept before.
@@ -262,6 +286,7 @@ impl RuleSpace {
             logarithmic: self.logarithmic,
             absent: all,
             kept: Some(kept),
+            shared: self.shared,
             slopes: self.slopes.clone(),
         }
     }
@@ -368,6 +393,11 @@ impl RuleSpace {
         let mut whole = vec![0.0; self.parameters()];
         for (index, value) in kept.iter().zip(position) {
             whole[*index] = *value;
+        }
+        if self.shared {
+            for index in 0..whole.len() {
+                whole[index] = whole[self.first_width(index)];
+            }
         }
         self.decode_whole(&whole, policy);
         for one in &self.absent {

@@ -404,6 +404,18 @@ mod tests {
     }
 
     #[test]
+    fn errors_sums_and_modes_come_back() {
+        let policy = crate::export::memory::tests::tracking_policy();
+        for format in [Format::Fll, Format::Fcl, Format::Fis, Format::Json] {
+            assert_eq!(back(&policy, format), policy, "{format:?}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("policy.json");
+        files::write_json(&path, &policy).unwrap();
+        assert_eq!(read(&path).unwrap().policy, policy);
+    }
+
+    #[test]
     fn what_other_files_leave_out_is_no_condition() {
         let fll = "InputVariable: a\n  term: low Gaussian 0 1\nInputVariable: b\nOutputVariable: c\n  range: -1 1\n  \
                    term: d Constant 0.5\n  term: e Constant -0.5\nRuleBlock:\n  conjunction: AlgebraicProduct\n  \

@@ -29,6 +29,8 @@ pub struct PolicySettings {
     pub alpha: [f64; 2],
     /// How far the hyperbolic tangent reaches, in half ranges of an action; what lies beyond the limits is cut off.
     pub reach: f64,
+    /// Whether the rules of an action have the same widths.
+    pub shared_widths: bool,
     /// What of the past the policy sees.
     pub lags: Lags,
 }
@@ -53,6 +55,8 @@ pub struct WrittenPolicy {
     pub alpha: Option<[f64; 2]>,
     /// How far the hyperbolic tangent reaches.
     pub reach: Option<f64>,
+    /// Whether the rules of an action have the same widths.
+    pub shared_widths: Option<bool>,
     /// Past steps that the policy sees, or names of such values.
     pub lags: Option<Lags>,
 }
@@ -70,6 +74,7 @@ impl Default for PolicySettings {
             periodic: true,
             alpha: [0.0, 20.0],
             reach: 1.0,
+            shared_widths: false,
             lags: Lags::default(),
         }
     }
@@ -147,6 +152,8 @@ impl PolicySettings {
 
         let reach = "how far the tangent reaches, in half ranges of an action, cut off at its limits; 1 is the paper's";
         file.key("reach", number(self.reach), reach);
+        let shared = "rules of an action have the same widths: it changes in one direction along each input";
+        file.key("shared_widths", self.shared_widths, shared);
 
         let lags = match &self.lags {
             Lags::Steps(steps) => steps.to_string(),
@@ -208,6 +215,7 @@ impl WrittenPolicy {
             periodic: self.periodic.unwrap_or(defaults.periodic),
             alpha: self.alpha.unwrap_or(defaults.alpha),
             reach: self.reach.unwrap_or(if tracks { REACH_THAT_TRACKS } else { defaults.reach }),
+            shared_widths: self.shared_widths.unwrap_or(tracks),
             lags: system.lags().clone(),
         };
         settings.check(system)?;
