@@ -196,6 +196,8 @@ impl WrittenSystem {
         for input in self.inputs {
             states.push(input.check()?);
         }
+        // A plant that runs on and on is as important later as now.
+        let tracks = !tracked.is_empty();
         tracked.into_iter().try_for_each(|followed| followed.settle(&mut states))?;
         let actions = actions(self.actions, plant, defaults.actions)?;
         check_degrees(&states, around)?;
@@ -211,7 +213,7 @@ impl WrittenSystem {
             plant,
             seed: self.seed.unwrap_or(defaults.seed),
             horizon,
-            discount_q: self.discount_q.unwrap_or(defaults.discount_q),
+            discount_q: self.discount_q.unwrap_or(if tracks { 1.0 } else { defaults.discount_q }),
             success: self.success.map_or(defaults.success, OrWord::value),
             states,
             actions,
