@@ -230,7 +230,15 @@ mod tests {
     use crate::tests::balancer_of;
 
     fn policy(alpha: f64, rules: Vec<Rule>) -> FuzzyPolicy {
-        let action = ActionRules { name: "u".into(), unit: "N".into(), limits: [0.0, 2.0], rate: None, alpha, rules };
+        let action = ActionRules {
+            name: "u".into(),
+            unit: "N".into(),
+            limits: [0.0, 2.0],
+            rate: None,
+            reach: 1.0,
+            alpha,
+            rules,
+        };
         FuzzyPolicy {
             states: vec![Quantity::new("x", "m"), Quantity::new("v", "m/s")],
             mirrored: false,

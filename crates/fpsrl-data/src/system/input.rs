@@ -290,3 +290,102 @@ impl System {
         (!parts.is_empty()).then(|| parts.join(" + "))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{History, Surroundings, WrittenSystem};
+    use fpsrl_base::settings::Lines;
+
+    const HALL: &str = "name = 'hall'\nhorizon = 10\n[[state]]\nname = 'PV'\ntracks = 'SP'\nintegral = true\n\
+                        keep = [10.0, 30.0]\n[[state]]\nname = 'wall'\n[[input]]\nname = 'SP'\n[[input]]\nname = 'outdoor'\n\
+                        rollout = 'hold'\n[[input]]\nname = 'Mode'\nvalues = ['ECO', 'DAY']\n[[action]]\nname = 'OUT'\n\
+                        limits = [0.0, 100.0]\nmove_cost = 0.5\n";
+
+    fn around(history: usize) -> Surroundings {
+        Surroundings { history: Some(History::Steps(history)), ..Surroundings::default() }
+    }
+
+    fn system(text: &str, history: usize) -> Result<System> {
+        toml::from_str::<WrittenSystem>(text).unwrap().check(&around(history))
+    }
+
+    fn names(system: &System) -> Vec<&str> {
+        system.states().iter().map(|state| state.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_set_point_brings_its_error_and_sum_along_and_has_no_past() {
+        let system = system(HALL, 1).unwrap();
+        let expected = [
+            "PV",
+            "wall",
+            "SP",
+            "outdoor",
+            "Mode",
+            "PV_error",
+            "PV_error_sum",
+            "PV_1",
+            "wall_1",
+            "outdoor_1",
+            "Mode_1",
+            "OUT_1",
+            PLACE,
+        ];
+        assert_eq!(names(&system), expected);
+        assert_eq!((system.own_states(), system.input_count(), system.current_states()), (2, 3, 5));
+        assert_eq!(system.policy_states().len(), 7);
+        assert_eq!(system.place(), Some(12));
+        // Rules see the error instead of state and set-point; nothing moves by a set-point, a sum or a place.
+        let seen: Vec<bool> = (0..7).map(|variable| system.is_seen(variable)).collect();
+        assert_eq!(seen, [false, true, false, true, true, true, true]);
+        let blind: Vec<&str> =
+            (0..expected.len()).filter(|variable| system.is_blind_to(*variable)).map(|v| expected[v]).collect();
+        assert_eq!(blind, ["SP", "PV_error", "PV_error_sum", PLACE]);
+        assert_eq!(system.discount_q(), 1.0, "a plant that runs on and on is not discounted");
+    }
+
+    #[test]
+    fn prices_become_a_formula_over_the_systems_names() {
+        let costs = system(HALL, 0).unwrap().costs().unwrap();
+        let expected = "0.5 * abs(OUT - previous_OUT_1) + 1.0 * max(0.0, max(10.0 - PV, PV - 30.0))";
+        assert_eq!(costs, expected);
+        assert_eq!(System::benchmark("mountain-car").unwrap().costs(), None);
+    }
+
+    #[test]
+    fn what_was_written_reads_back() {
+        let system = system(HALL, 1).unwrap();
+        let mut lines = Lines::default();
+        system.write(&mut lines);
+        let back = toml::from_str::<WrittenSystem>(&lines.text()).unwrap().check(&around(1)).unwrap();
+        assert_eq!(back, system);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_the_place() {
+        let with = |from: &str, to: &str| {
+            let error = system(&HALL.replace(from, to), 0).unwrap_err();
+            assert!(error.is_users());
+            format!("{error} / {}", error.hint().unwrap_or_default())
+        };
+        for (from, to, told) in [
+            ("tracks = 'SP'", "tracks = 'PS'", "PS"),
+            ("tracks = 'SP'", "tracks = 'wall'", "make the set-point an [[input]]"),
+            ("tracks = 'SP'", "tracks = 'Mode'", "a mode is no set-point"),
+            ("tracks = 'SP'\n", "", "state.PV.integral"),
+            ("values = ['ECO', 'DAY']", "values = ['ECO']", "2 to 32 values"),
+            ("values = ['ECO', 'DAY']", "values = ['ECO', 'ECO']", "twice"),
+            ("rollout = 'hold'", "rollout = 'range'", "input.outdoor.range"),
+            ("rollout = 'hold'", "rollout = 'hold'\nrange = [0.0, 1.0]", "only an input that is drawn"),
+            ("rollout = 'hold'", "dwell = 3", "input.outdoor.dwell"),
+            ("keep = [10.0, 30.0]", "keep_price = 2.0", "keep = [low, high]"),
+            ("keep = [10.0, 30.0]", "keep = [30.0, 10.0]", "state.PV.keep"),
+            ("move_cost = 0.5", "move_cost = -0.5", "action.OUT.move_cost"),
+            ("name = 'outdoor'", "name = 'PV'", "same name"),
+        ] {
+            let message = with(from, to);
+            assert!(message.contains(told), "{told}: {message}");
+        }
+    }
+}
