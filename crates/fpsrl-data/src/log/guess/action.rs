@@ -1,7 +1,9 @@
-//! Which column is the action, where no name says so. A controller's output reacts to the measurement and to its set-point,
-//! and moves the measurement; a disturbance moves it too, but reacts to nothing.
+//! Which column is the action, where no name says so. A controller's output reacts to the measurement and to its
+//! set-point, and moves the measurement; a disturbance moves it too, but reacts to nothing.
 
 use super::super::table::Kind;
+use std::cmp::Ordering;
+
 use super::influence::Gain;
 use super::names::Says;
 use super::roles::{Role, Roles};
@@ -73,11 +75,10 @@ impl Roles<'_> {
         match (free.is_empty(), untracked) {
             (true, Some(index)) => {
                 let title = self.all[index].title().to_owned();
-                self.unknown.push(format!(
-                    "which column is the action: `{title}` was taken, the set-point of an actuator, because nothing else is left"
-                ));
+                let reason = "it is the set-point of an actuator, and nothing else is left";
+                self.unknown.push(format!("which column is the action: `{title}` was taken because {reason}"));
                 self.unsure_action = true;
-                self.give(index, Role::Action, "it is the set-point of an actuator, and nothing else is left");
+                self.give(index, Role::Action, reason);
                 true
             }
             _ => false,
@@ -87,24 +88,27 @@ impl Roles<'_> {
     /// The column that moves what is controlled and reacts to it.
     fn by_loop(&mut self, free: &[usize], controlled: &[usize]) -> bool {
         let mut chances: Vec<Chance> = free.iter().filter_map(|&index| self.chance(index, controlled)).collect();
-        chances.retain(|chance| chance.effect.is_clear());
-        // What reacts goes before what does not, then what fits best.
-        chances.sort_by(|a, b| {
-            (b.reacts(), b.fit(), b.effect.share)
-                .partial_cmp(&(a.reacts(), a.fit(), a.effect.share))
-                .unwrap_or(std::cmp::Ordering::Equal)
-        });
+        // A quiet log hardly shows what an action does; that it reacts shows in every row.
+        chances.retain(|chance| chance.effect.is_clear() || chance.reacts());
+        let order = |one: &Chance| (one.reacts(), one.effect.is_clear(), one.fit(), one.effect.share);
+        chances.sort_by(|a, b| order(b).partial_cmp(&order(a)).unwrap_or(Ordering::Equal));
         let Some(best) = chances.first() else { return false };
         let next = chances.get(1).filter(|next| next.reacts() || !best.reacts());
-        let beyond_doubt = best.reacts() && next.is_none_or(|next| best.fit() > BETTER * next.fit());
-        let alone = free.len() == 1;
+        let beyond_doubt = best.reacts()
+            && best.effect.is_clear()
+            && next.is_none_or(|next| !next.effect.is_clear() || best.fit() > BETTER * next.fit());
+        let alone = free.len() == 1 && best.effect.is_clear();
         let (index, effect) = (best.index, best.effect);
         let state = self.all[controlled[0]].title().to_owned();
         let title = self.all[index].title().to_owned();
         let feedback = best.feedback.filter(|gain| gain.is_clear());
         let reason = match feedback {
+            Some(feedback) if !effect.is_clear() => {
+                format!("it reacts to `{state}` (which explains {} of its steps)", feedback.percent())
+            }
             Some(feedback) => format!(
-                "it reacts to `{state}` (which explains {} of its steps), and moves it (by {} of the error of its prediction)",
+                "it reacts to `{state}` (which explains {} of its steps), and moves it (by {} of the error of its \
+                 prediction)",
                 feedback.percent(),
                 effect.percent()
             ),

@@ -1,5 +1,5 @@
-//! How a column behaves by itself: whether it stands still for long and then jumps, as a set-point or a mode does, how many
-//! values it has, how smoothly it moves.
+//! How a column behaves by itself: whether it stands still for long and then jumps, as a set-point or a mode does,
+//! how many values it has, how smoothly it moves.
 
 use super::rows::Rows;
 
@@ -12,7 +12,8 @@ pub(super) const MOST_MODES: usize = 8;
 /// The largest share of steps in which something moves that is set now and then.
 const SELDOM: f64 = 0.1;
 
-/// The least size of its jumps, as a share of its range: a slow sensor of few digits moves seldom too, but by its last digit.
+/// The least size of its jumps, as a share of its range: a slow sensor of few digits moves seldom too, but by its
+/// last digit.
 const JUMP: f64 = 0.05;
 
 /// What a column's values tell by themselves.
@@ -74,8 +75,8 @@ impl Behaviour {
     }
 }
 
-/// The mean square of second differences over the variance. A plant's state moves smoothly; what a person or a random policy
-/// sets does not.
+/// The mean square of second differences over the variance. A plant's state moves smoothly; what a person or a random
+/// policy sets does not.
 fn restlessness(values: &[f64]) -> f64 {
     let values: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;

@@ -1,9 +1,9 @@
-//! Does one column move another? The change of a column over the next steps is predicted from its own past, and again with
-//! the other column beside it; if that predicts better, on rows that the regression has not seen, the other one has a part
-//! in it.
+//! Does one column move another? The change of a column over the next steps is predicted from its own past, and again
+//! with the other column beside it; if that predicts better, on rows that the regression has not seen, the other one
+//! has a part in it.
 //!
-//! A column's own past is several of its lags and three slow means of it: what is as slow as the weather is predicted well by
-//! itself, and whatever reacts to the weather must not seem to cause it by knowing a smoother version of it.
+//! A column's own past is several of its lags and three slow means of it: what is as slow as the weather is predicted
+//! well by itself, and whatever reacts to the weather must not seem to cause it by knowing a smoother version of it.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -229,8 +229,8 @@ impl<'a> Influences<'a> {
         self.gain_at(target, base, more, &[1])
     }
 
-    /// The share of a column that follows from others: from their values in its row and in the next one, their squares, and
-    /// how far they are from their middle.
+    /// The share of a column that follows from others: from their values in its row and in the next one, their
+    /// squares, and how far they are from their middle.
     pub(super) fn explained<'s>(&self, target: &Signal, others: impl Iterator<Item = &'s Signal>) -> Option<f64> {
         let mut features = Vec::new();
         for other in others {

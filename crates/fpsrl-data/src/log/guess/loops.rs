@@ -2,7 +2,7 @@
 
 use super::super::table::Kind;
 use super::behaviour::Following;
-use super::names::Says;
+use super::names::{Name, Says};
 use super::roles::{Role, Roles};
 
 impl Roles<'_> {
@@ -13,17 +13,7 @@ impl Roles<'_> {
                 continue;
             }
             let stem = self.all[set_point].name.stem.clone();
-            let same = |roles: &Self, index: usize| {
-                let one = &roles.all[index];
-                // XD belongs to XD_SP by its whole name, PV to SP by there being nothing else.
-                let named = matches!(one.name.says, Says::Measurement | Says::Indicator);
-                let whole = !stem.is_empty() && one.name.words.join("_") == stem;
-                one.may_be_state() && !roles.is_tracked(index) && ((named && one.name.stem == stem) || whole)
-            };
-            let mut fitting: Vec<usize> = (0..self.all.len()).filter(|index| same(self, *index)).collect();
-            // Of two, the one that is named as a measurement.
-            fitting.sort_by_key(|index| self.all[*index].name.says != Says::Measurement);
-            if let Some(&state) = fitting.first() {
+            if let Some(state) = self.measurement_of(&stem) {
                 let reason = if stem.is_empty() { "their names say so" } else { "they are of one loop" };
                 self.track(state, set_point, reason);
             }
@@ -40,6 +30,28 @@ impl Roles<'_> {
         {
             self.track(*state, *set_point, "it is the only measurement, and that the only set-point");
         }
+    }
+
+    /// The measurement of a loop that has this name: PV of SP, TIC101.PV of TIC101.SP, XD of XD_SP.
+    fn measurement_of(&self, stem: &str) -> Option<usize> {
+        let fits = |index: &usize| {
+            let one = &self.all[*index];
+            let named = matches!(one.name.says, Says::Measurement | Says::Indicator);
+            let whole = !stem.is_empty() && one.name.words.join("_") == stem;
+            one.may_be_state() && !self.is_tracked(*index) && ((named && one.name.stem == stem) || whole)
+        };
+        // Of two, the one that is named as a measurement.
+        (0..self.all.len()).filter(fits).min_by_key(|index| self.all[*index].name.says != Says::Measurement)
+    }
+
+    /// States whose set-point has one value in all rows.
+    pub(super) fn rests(&self, held: &[(Name, f64)]) -> Vec<(String, f64)> {
+        let set_points = held.iter().filter(|(name, _)| name.says == Says::SetPoint);
+        let pairs = set_points.filter_map(|(name, value)| Some((self.measurement_of(&name.stem)?, *value)));
+        pairs
+            .filter(|(state, _)| self.all[*state].is(&Role::State))
+            .map(|(state, value)| (self.all[state].title().to_owned(), value))
+            .collect()
     }
 
     pub(super) fn following(&self, state: usize, set_point: usize) -> Option<Following> {
@@ -92,8 +104,8 @@ impl Roles<'_> {
                     self.track(state, set_point, &reason);
                 }
                 None => self.unknown.push(format!(
-                    "what is to follow `{}`: no column of the log is seen to; name it with --tracks PV={0}, or take it for \
-                     an input like any other",
+                    "what is to follow `{}`: no column of the log is seen to; write `tracks` below the [[state]] that is \
+                     to, or leave it an input like any other",
                     self.all[set_point].title()
                 )),
             }

@@ -1,8 +1,9 @@
 //! What the columns of a log may mean, told from their names and from how they behave; each with its reason.
 //!
 //! Names come first where they say something: `TIC101.SP` is a set-point. Behaviour settles what they leave open, and
-//! contradicts them where it must: what stands still for long and then jumps is set by somebody, what no action moves is an
-//! input, and a controller's output reacts to a measurement and moves it. What neither tells is said to be unknown.
+//! contradicts them where it must: what stands still for long and then jumps is set by somebody, what no action moves
+//! is an input, and a controller's output reacts to a measurement and moves it. What neither tells is said to be
+//! unknown.
 
 mod action;
 mod angle;
@@ -50,6 +51,8 @@ pub struct Guess {
     pub inputs: Vec<InputGuess>,
     /// States, each with the set-point that it is to follow.
     pub tracks: Vec<(String, String)>,
+    /// States whose set-point has one value in all rows, and that value.
+    pub rests: Vec<(String, f64)>,
     /// Columns with a role, and why they have it.
     pub reasons: Vec<(String, String)>,
     /// Columns that take no part, and why.
@@ -123,6 +126,7 @@ impl Guess {
     /// assert_eq!(guess.tracks, [("PV".to_owned(), "SP".to_owned())]);
     /// ```
     pub fn complete(mut self, table: &Table) -> Self {
+        self.call_by_titles(table);
         self.next = self.next.or_else(|| next_pattern(table));
         self.terminal = self.terminal.clone().or_else(|| self.find(table, &TERMINAL, &is_flag));
         self.truncated = self.truncated.clone().or_else(|| self.find(table, &TRUNCATED, &is_flag));
@@ -141,17 +145,34 @@ impl Guess {
             .map(|(_, next)| next.title.as_str())
             .collect();
         let mut columns: Vec<&Column> = Vec::new();
+        let mut held: Vec<(&Column, f64)> = Vec::new();
         for column in &table.columns {
             let one = [&self.time, &self.episode, &self.reward, &self.terminal, &self.truncated];
-            if one.into_iter().flatten().any(|name| is_called(column, name)) || next.contains(&column.title.as_str()) {
+            if one.into_iter().flatten().any(|name| name == &column.title) || next.contains(&column.title.as_str()) {
                 continue;
             }
             match self.why_not(column, table, &rows) {
-                Some(why) if !self.has_said(column) => self.left_out.push((column.title.clone(), why)),
+                Some(why) if !self.has_said(column) => {
+                    self.left_out.push((column.title.clone(), why));
+                    held.extend(only_value(column).map(|value| (column, value)));
+                }
                 _ => columns.push(column),
             }
         }
-        Roles::of(&self, table, &columns, &rows).assign(self)
+        Roles::of(&self, table, &columns, &held, &rows).assign(self)
+    }
+
+    /// Calls what the user has named as it stands in the file: a unit need not be said.
+    fn call_by_titles(&mut self, table: &Table) {
+        let one = [&mut self.time, &mut self.episode, &mut self.reward, &mut self.terminal, &mut self.truncated];
+        let inputs = self.inputs.iter_mut().map(|input| &mut input.title);
+        let tracks = self.tracks.iter_mut().flat_map(|(state, set_point)| [state, set_point]);
+        let lists = self.states.iter_mut().chain(&mut self.actions).chain(inputs).chain(tracks);
+        for name in one.into_iter().flatten().chain(lists) {
+            if let Some(column) = table.column(std::slice::from_ref(name)) {
+                name.clone_from(&column.title);
+            }
+        }
     }
 
     /// How long an action's effect lasts.
@@ -165,10 +186,11 @@ impl Guess {
         let inputs = self.inputs.iter().map(|input| &input.title);
         let tracks = self.tracks.iter().flat_map(|(state, set_point)| [state, set_point]);
         let mut said = one.into_iter().flatten().chain(&self.states).chain(&self.actions).chain(inputs).chain(tracks);
-        said.any(|name| is_called(column, name))
+        said.any(|name| name == &column.title)
     }
 
-    /// The title of a column that one of these words names; a name that is the word itself goes before one that contains it.
+    /// The title of a column that one of these words names; a name that is the word itself goes before one that
+    /// contains it.
     fn find(&self, table: &Table, known: &[&str], fits: &dyn Fn(&Column) -> bool) -> Option<String> {
         let free = || table.columns.iter().filter(|column| !self.has_said(column) && fits(column));
         let exact = free().find(|column| known.contains(&column.name.to_lowercase().as_str()));
@@ -177,34 +199,23 @@ impl Guess {
 
     /// Why a column can take no part, if it cannot.
     fn why_not(&self, column: &Column, table: &Table, rows: &Rows) -> Option<String> {
-        let finite = || column.values.iter().copied().filter(|value| value.is_finite());
-        let first = finite().next();
         if column.name.is_empty() {
             return Some("it has no name".into());
         }
         if table.columns.iter().filter(|other| other.title == column.title).count() > 1 {
             return Some("another column has the same name: rename one of them".into());
         }
-        match (column.kind, first) {
-            (Kind::Time, _) => return Some("it holds points in time".into()),
-            (_, None) => return Some("it is empty".into()),
-            (Kind::Text, _) => {
-                let word = shortened(column.words.first().map_or("", String::as_str));
-                return match column.words.len() {
-                    0 | 1 => Some(format!("it holds one word in all rows: `{word}`")),
-                    count if count > MOST_MODES => {
-                        Some(format!("it holds {count} words, such as `{word}`; a mode has at most {MOST_MODES}"))
-                    }
-                    _ if !is_seldom(&Behaviour::of(&rows.values(column), rows)) => {
-                        Some(format!("it holds words, such as `{word}`, that change too often for a mode"))
-                    }
-                    _ => None,
-                };
-            }
-            (Kind::Number, Some(first)) if finite().all(|value| value == first) => {
-                return Some(format!("it has one value in all rows: {first}"));
-            }
-            (Kind::Number, _) => {}
+        if column.kind == Kind::Time {
+            return Some("it holds points in time".into());
+        }
+        if column.values.iter().all(|value| !value.is_finite()) {
+            return Some("it is empty".into());
+        }
+        if column.kind == Kind::Text {
+            return why_no_mode(column, rows);
+        }
+        if let Some(value) = only_value(column) {
+            return Some(format!("it has one value in all rows: {value}"));
         }
         let counts = names_one_of(&column.name, &COUNTER)
             // Only beside a column of episodes: a step may be anything else by itself.
@@ -213,14 +224,31 @@ impl Guess {
     }
 }
 
+/// The value of a column of numbers that has only one.
+fn only_value(column: &Column) -> Option<f64> {
+    let mut values = column.values.iter().copied().filter(|value| value.is_finite());
+    let first = values.next().filter(|_| column.kind == Kind::Number)?;
+    values.all(|value| value == first).then_some(first)
+}
+
+/// Why a column of words is no mode, if it is none.
+fn why_no_mode(column: &Column, rows: &Rows) -> Option<String> {
+    let word = shortened(column.words.first().map_or("", String::as_str));
+    match column.words.len() {
+        0 | 1 => Some(format!("it holds one word in all rows: `{word}`")),
+        count if count > MOST_MODES => {
+            Some(format!("it holds {count} words, such as `{word}`; a mode has at most {MOST_MODES}"))
+        }
+        _ if !is_seldom(&Behaviour::of(&rows.values(column), rows)) => {
+            Some(format!("it holds words, such as `{word}`, that change too often for a mode"))
+        }
+        _ => None,
+    }
+}
+
 /// Whether what somebody sets changes seldom enough to be a mode.
 fn is_seldom(behaviour: &Behaviour) -> bool {
     behaviour.changes <= 0.2
-}
-
-/// Whether a column goes by a name, with or without its unit.
-fn is_called(column: &Column, name: &str) -> bool {
-    name == column.title || name == column.name
 }
 
 /// How the column of the next state is called, by a pattern such as `next_*`.

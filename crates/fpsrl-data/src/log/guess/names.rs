@@ -1,5 +1,5 @@
-//! What the name of a column says: words of several trades for time, set-points, measurements, outputs and the rest, and the
-//! tags of ISA-5.1, in which the letters before a loop's number say what an instrument does.
+//! What the name of a column says: words of several trades for time, set-points, measurements, outputs and the rest,
+//! and the tags of ISA-5.1, in which the letters before a loop's number say what an instrument does.
 
 /// Words that name a column of time.
 pub(super) const TIME: [&str; 13] = [
@@ -209,7 +209,8 @@ fn tag(words: &[String]) -> Tag {
         return Tag::No;
     }
     let (variable, functions) = letters.split_at(1);
-    // What is measured in plants: analysis, flow, level, pressure, temperature, speed, weight, density, moisture, current…
+    // What is measured in plants: analysis, flow, level, pressure, temperature, speed, weight, density, moisture,
+    // current…
     let measured = "aefgijlpqstvwxz".contains(variable) || matches!(letters, "di" | "dt" | "dic" | "mi" | "mt" | "mic");
     match functions {
         _ if !measured => Tag::No,

@@ -59,12 +59,15 @@ impl Roles<'_> {
             } else {
                 match self.explained_by_its_row(index) {
                     Some(share) if share > 0.6 => {
-                        let reason = format!("the letter r is a reward here: {:.0} % of it follow from the rest of its row", 100.0 * share);
+                        let share = 100.0 * share;
+                        let reason = format!(
+                            "the letter r is a reward here: {share:.0} % of it follow from the rest of its row"
+                        );
                         self.give(index, Role::Reward, reason);
                     }
                     _ => self.unknown.push(format!(
-                        "whether `{}` is a reward or a reference: it neither stands still nor follows from its row; name it \
-                         with --reward or --input",
+                        "whether `{}` is a reward or a reference: it neither stands still nor follows from its row; \
+                         write it below [data] if it is the reward",
                         one.title()
                     )),
                 }

@@ -1,4 +1,5 @@
-//! Small plants for the tests: a tank under a PI controller, with set-points that step and weather that nobody controls.
+//! Small plants for the tests: a tank under a PI controller, with set-points that step and weather that nobody
+//! controls.
 
 use fpsrl_base::random::{Purpose, Stream};
 

@@ -5,7 +5,7 @@ use super::behaviour::Behaviour;
 use super::influence::{Influences, Signal};
 use super::names::{Name, Says, words};
 use super::rows::{self, Rows};
-use super::{Guess, InputGuess, InputKind, SAID, angle, is_called};
+use super::{Guess, InputGuess, InputKind, SAID, angle};
 
 /// Columns beyond which only names are looked at: the user will have to choose among them anyway.
 const MOST_TESTED: usize = 80;
@@ -61,14 +61,23 @@ pub(super) struct Roles<'a> {
     pub(super) tracks: Vec<(usize, usize)>,
     /// Whether the log holds whole transitions.
     pub(super) whole_transitions: bool,
+    /// Columns that have one value in all rows.
+    held: Vec<(Name, f64)>,
     pub(super) unknown: Vec<String>,
     pub(super) unsure_action: bool,
 }
 
 impl<'a> Roles<'a> {
     /// Looks at columns, each by itself.
-    pub(super) fn of(guess: &Guess, table: &'a Table, columns: &[&'a Column], rows: &'a Rows) -> Self {
-        let names: Vec<Vec<String>> = columns.iter().map(|column| words(&column.name)).collect();
+    pub(super) fn of(
+        guess: &Guess,
+        table: &'a Table,
+        columns: &[&'a Column],
+        held: &[(&Column, f64)],
+        rows: &'a Rows,
+    ) -> Self {
+        let all = columns.iter().chain(held.iter().map(|(column, _)| column));
+        let names: Vec<Vec<String>> = all.map(|column| words(&column.name)).collect();
         let partners = guess.next.as_ref().map(|pattern| rows::partners(table, pattern)).unwrap_or_default();
         let candidate = |column: &&'a Column| {
             let values = rows.values(column);
@@ -87,6 +96,7 @@ impl<'a> Roles<'a> {
             rows,
             influences: if columns.len() <= MOST_TESTED { Influences::new(rows) } else { None },
             tracks: Vec::new(),
+            held: held.iter().map(|(column, value)| (Name::read(&column.name, &names), *value)).collect(),
             whole_transitions: guess.next.is_some(),
             unknown: Vec::new(),
             unsure_action: false,
@@ -122,7 +132,7 @@ impl<'a> Roles<'a> {
     }
 
     fn take_what_was_said(&mut self, guess: &Guess) {
-        let index = |all: &[Candidate<'_>], name: &String| all.iter().position(|one| is_called(one.column, name));
+        let index = |all: &[Candidate<'_>], name: &String| all.iter().position(|one| one.title() == name);
         for name in &guess.states {
             if let Some(index) = index(&self.all, name) {
                 self.give(index, Role::State, SAID);
@@ -211,28 +221,20 @@ impl<'a> Roles<'a> {
 
     /// Writes the roles into a guess, in the order of the columns.
     fn write(self, guess: &mut Guess) {
-        let said: Vec<String> = guess.inputs.drain(..).map(|input| input.title).collect();
-        let (closed_states, closed_actions) = (!guess.states.is_empty(), !guess.actions.is_empty());
-        let tracks = self
-            .tracks
-            .iter()
-            .map(|(state, set_point)| (self.all[*state].title().to_owned(), self.all[*set_point].title().to_owned()));
-        guess.tracks = tracks.collect();
+        let closed_actions = !guess.actions.is_empty();
+        let title = |index: &usize| self.all[*index].title().to_owned();
+        guess.tracks = self.tracks.iter().map(|(state, set_point)| (title(state), title(set_point))).collect();
+        guess.rests = self.rests(&self.held);
+        guess.inputs.clear();
         for one in &self.all {
             let title = one.title().to_owned();
-            let was_said = |list: &[String]| list.iter().any(|name| is_called(one.column, name));
             match &one.role {
-                Some(Role::State) if !was_said(&guess.states) => {
-                    // A list that the user has given stays as it is, but for what is to follow a set-point.
-                    guess.states.push(title.clone());
-                }
+                // A list that the user has given stays as it is, but for what is to follow a set-point.
+                Some(Role::State) if !guess.states.contains(&title) => guess.states.push(title.clone()),
                 Some(Role::Action) if !closed_actions => guess.actions.push(title.clone()),
                 Some(Role::Input(kind)) => {
-                    guess.inputs.push(InputGuess {
-                        title: title.clone(),
-                        kind: kind.clone(),
-                        reason: one.reason.clone(),
-                    });
+                    let (kind, reason) = (kind.clone(), one.reason.clone());
+                    guess.inputs.push(InputGuess { title: title.clone(), kind, reason });
                 }
                 Some(Role::Reward) => guess.reward = Some(title.clone()),
                 Some(Role::None) => {
@@ -243,7 +245,6 @@ impl<'a> Roles<'a> {
             }
             guess.reasons.push((title, one.reason.clone()));
         }
-        let _ = (said, closed_states);
         guess.unknown.extend(self.unknown);
         guess.unsure_action = self.unsure_action;
     }

@@ -1,12 +1,15 @@
-//! The rows of a log in their order, as far as that is known before anything is imported: enough to look at a column's past
-//! and future without looking across a gap.
+//! The rows of a log in their order, as far as that is known before anything is imported: enough to look at a
+//! column's past and future without looking across a gap.
 
 use super::super::import::episode_ranks;
-use super::super::table::{Column, Table};
+use super::super::table::{Column, Kind, Table};
 use super::{Guess, next_name};
 
 /// A step that takes longer than so many usual ones is a gap, and one that is so much shorter is none.
 const GAP: f64 = 1.5;
+
+/// Rows without movement from which a plant has stopped.
+const STANDSTILL: usize = 4;
 
 /// Rows in the order of episodes and time.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,15 +55,14 @@ impl Rows {
             let ended = ends.iter().flatten().any(|flags| flags[before] == 1.0);
             rank(before) == rank(after) && in_time && goes_on && !ended
         };
-        let mut stretches = Vec::with_capacity(order.len());
-        let mut begin = 0;
-        for place in 1..=order.len() {
-            if place == order.len() || !follows(order[place - 1], order[place]) {
-                stretches.resize(place, (begin, place));
-                begin = place;
-            }
+        let mut rows = Self { order: Vec::with_capacity(order.len()), stretches: Vec::with_capacity(order.len()) };
+        for stretch in order.chunk_by(|before, after| follows(*before, *after)) {
+            let stretch = without_standstill(stretch, table);
+            let begin = rows.order.len();
+            rows.order.extend_from_slice(stretch);
+            rows.stretches.resize(rows.order.len(), (begin, rows.order.len()));
         }
-        Self { order, stretches }
+        rows
     }
 
     /// How many there are.
@@ -92,6 +94,23 @@ impl Rows {
     /// Neighbouring places of the same stretch, by the later one.
     pub(super) fn steps(&self) -> impl Iterator<Item = usize> {
         (0..self.len()).filter(|place| self.stretches[*place].0 < *place)
+    }
+}
+
+/// The rows of a stretch but those at its end in which half of all that moved before stands still: a plant that has
+/// stopped is moved by nothing, and would hide what moved it.
+fn without_standstill<'a>(stretch: &'a [usize], table: &Table) -> &'a [usize] {
+    let Some(&last) = stretch.last() else { return stretch };
+    let numbers = table.columns.iter().filter(|column| column.kind == Kind::Number);
+    let mut still: Vec<usize> = numbers
+        .map(|column| stretch.iter().rev().take_while(|row| column.values[**row] == column.values[last]).count())
+        .filter(|still| *still < stretch.len())
+        .collect();
+    still.sort_unstable_by(|a, b| b.cmp(a));
+    match still.get(still.len().div_ceil(2).saturating_sub(1)) {
+        // The step into it may be a jump.
+        Some(&rows) if still.len() > 1 && rows >= STANDSTILL => &stretch[..stretch.len() - rows],
+        _ => stretch,
     }
 }
 
@@ -135,6 +154,13 @@ mod tests {
         let guess = Guess { next: Some("next_".into()), ..Guess::default() };
         assert_eq!(stretches("x,next_x\n1,2\n2,3\n5,6\n", &guess), [vec![0, 1], vec![2]]);
         assert_eq!(stretches("x,y\n1,2\n2,3\n", &Guess::default()), [[0, 1]]);
+    }
+
+    #[test]
+    fn rows_after_the_end_of_a_plant_are_left_out() {
+        let text = "e,x,v,u\n0,1,1,1\n0,2,2,7\n0,3,0,1\n0,3,0,2\n0,3,0,5\n0,3,0,4\n1,4,1,1\n1,5,2,2\n1,5,3,2\n";
+        let guess = Guess { episode: Some("e".into()), ..Guess::default() };
+        assert_eq!(stretches(text, &guess), [vec![0, 1], vec![6, 7, 8]]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! How long an action's effect lasts: a linear model of each state is learned from its own last values and those of the
-//! actions, and moved by a step of an action. The time until it has settled is the time that a controller must look ahead.
+//! How long an action's effect lasts: a linear model of each state is learned from its own last values and those of
+//! the actions, and moved by a step of an action. The time until it has settled is the time that a controller must
+//! look ahead.
 
 use nalgebra::{DMatrix, DVector};
 
 use super::super::table::Table;
 use super::rows::Rows;
-use super::{Guess, InputKind};
+use super::{Angle, Guess, InputKind, angle};
 
 /// Past values of a state and of an action that the model sees.
 const LAGS: usize = 10;
@@ -41,7 +42,8 @@ impl Settling {
     /// The longest of all effects; none if the log does not tell.
     pub(super) fn of(guess: &Guess, table: &Table) -> Option<Self> {
         let rows = Rows::of(table, guess);
-        let values = |title: &String| table.column(std::slice::from_ref(title)).map(|column| rows.values(column));
+        let column = |title: &String| table.column(std::slice::from_ref(title));
+        let values = |title: &String| column(title).map(|column| rows.values(column));
         let actions: Vec<Vec<f64>> = guess.actions.iter().map(values).collect::<Option<_>>()?;
         let disturbances: Vec<Vec<f64>> = guess
             .inputs
@@ -53,8 +55,9 @@ impl Settling {
             |title: &&String| guess.tracks.is_empty() || guess.tracks.iter().any(|(state, _)| state == *title);
         let mut longest: Option<Self> = None;
         for state in guess.states.iter().filter(tracked) {
-            let own = values(state)?;
-            let found = settled(&rows, &own, &actions, &disturbances);
+            // An angle goes round; no straight line follows it.
+            let straight = column(state).filter(|column| angle(column) == Angle::No).map(|column| rows.values(column));
+            let found = straight.and_then(|own| settled(&rows, &own, &actions, &disturbances));
             // What is to follow a set-point must be known; of the rest, what is known counts.
             if found.is_none() && !guess.tracks.is_empty() {
                 return None;
@@ -84,19 +87,20 @@ fn settled(rows: &Rows, own: &[f64], actions: &[Vec<f64>], disturbances: &[Vec<f
     let places: Vec<usize> = (0..rows.len()).filter(known).collect();
     let places: Vec<usize> = places.iter().copied().step_by(places.len().div_ceil(MOST).max(1)).collect();
     let halves = places.split_at(places.len() / 2);
-    let whole = longest(&places, &columns, actions.len())?;
-    for half in [halves.0, halves.1] {
-        let (_, steps) = longest(half, &columns, actions.len())?;
-        let ratio = steps as f64 / whole.1 as f64;
-        if !(1.0 / AGREEMENT..=AGREEMENT).contains(&ratio) {
-            return None;
-        }
-    }
-    Some(whole)
+    let [whole, first, second] = [&places[..], halves.0, halves.1].map(|part| responses(part, &columns, actions.len()));
+    let agree = |steps: usize, other: Option<usize>| {
+        other.is_some_and(|other| (1.0 / AGREEMENT..=AGREEMENT).contains(&(other as f64 / steps as f64)))
+    };
+    let (whole, first, second) = (whole?, first?, second?);
+    let settled = (0..actions.len()).filter_map(|action| Some((action, whole[action]?)));
+    settled
+        .filter(|(action, steps)| agree(*steps, first[*action]) && agree(*steps, second[*action]))
+        .max_by_key(|(_, steps)| *steps)
 }
 
-/// The action whose effect lasts longest in a model of these rows, and how long.
-fn longest(places: &[usize], columns: &[&[f64]], actions: usize) -> Option<(usize, usize)> {
+/// How long the effect of each action lasts in a model of these rows; none of those that have hardly any or never
+/// settle.
+fn responses(places: &[usize], columns: &[&[f64]], actions: usize) -> Option<Vec<Option<usize>>> {
     let width = 1 + columns.len() * LAGS;
     if places.len() < FEWEST.max(3 * width) {
         return None;
@@ -123,27 +127,18 @@ fn longest(places: &[usize], columns: &[&[f64]], actions: usize) -> Option<(usiz
     }
     let weights = normal.cholesky()?.solve(&design.tr_mul(&changes));
     let of = |column: usize| &weights.as_slice()[1 + column * LAGS..1 + (column + 1) * LAGS];
-    let mut found: Option<(usize, usize)> = None;
-    for action in 0..actions {
+    let lasts = |action: usize| {
         let response = step_response(of(0), of(1 + action));
         let end = *response.last()?;
-        if !end.is_finite() {
+        if !end.is_finite() || end.abs() < LEAST_EFFECT {
             return None;
         }
-        if end.abs() < LEAST_EFFECT {
-            continue;
-        }
-        let last =
-            response.iter().rposition(|value| (value - end).abs() > SETTLED * end.abs()).map_or(0, |last| last + 1);
-        // What is still under way does not settle: a tank that fills.
-        if last > LONGEST / 2 {
-            return None;
-        }
-        if found.is_none_or(|(_, steps)| steps < last) {
-            found = Some((action, last));
-        }
-    }
-    found.map(|(action, steps)| (action, steps.max(1)))
+        let under_way = response.iter().rposition(|value| (value - end).abs() > SETTLED * end.abs());
+        let last = under_way.map_or(1, |last| last + 1);
+        // What is still under way at the end does not settle: a tank that fills.
+        (last <= LONGEST / 2).then_some(last)
+    };
+    Some((0..actions).map(lasts).collect())
 }
 
 /// How a model answers to an action that goes from 0 to 1 and stays there.

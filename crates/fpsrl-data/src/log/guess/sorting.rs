@@ -7,6 +7,12 @@ use super::influence::Gain;
 use super::names::Says;
 use super::roles::{Role, Roles};
 
+/// States that a disturbance is tried to help with, at most.
+const MOST_HELPED: usize = 5;
+
+/// The share of the error of one column's prediction that actions must take away before they are missed in another's.
+const TELLING: f64 = 0.2;
+
 /// Other columns that an action's effect on one may depend on, at most.
 const MOST_OTHERS: usize = 8;
 
@@ -20,7 +26,8 @@ impl Roles<'_> {
         influences.gain(target, &influences.own_past(target), &more)
     }
 
-    /// The same where the effect of an action depends on other columns, as that of a force on the angle of what it swings.
+    /// The same where the effect of an action depends on other columns, as that of a force on the angle of what it
+    /// swings.
     fn reaction_beside_others(&self, index: usize, actions: &[usize]) -> Option<Gain> {
         let influences = self.influences.as_ref()?;
         let target = &self.all[index].signal;
@@ -37,8 +44,8 @@ impl Roles<'_> {
         influences.gain(target, &base, &more)
     }
 
-    /// What a column that no action moves adds to the prediction of a state: to its own past, or to that and the actions, from
-    /// which it may be told already.
+    /// What a column that no action moves adds to the prediction of a state: to its own past, or to that and the
+    /// actions, from which it may be told already.
     fn help(&self, index: usize, state: usize, actions: &[usize]) -> Option<Gain> {
         let influences = self.influences.as_ref()?;
         let target = &self.all[state].signal;
@@ -53,7 +60,17 @@ impl Roles<'_> {
             .max_by(|a, b| (a.is_clear(), a.share).partial_cmp(&(b.is_clear(), b.share)).unwrap_or(Ordering::Equal))
     }
 
-    /// Whether a column moves together with an action of the row that it moved to: then either may have moved the other.
+    /// What columns that the actions move add to the prediction of another one.
+    fn driven(&self, index: usize, moved: &[usize]) -> Option<Gain> {
+        let influences = self.influences.as_ref()?;
+        let target = &self.all[index].signal;
+        let others = moved.iter().filter(|other| **other != index);
+        let more: Vec<Vec<f64>> = others.flat_map(|other| influences.past(&self.all[*other].signal)).collect();
+        influences.gain(target, &influences.own_past(target), &more)
+    }
+
+    /// Whether a column moves together with an action of the row that it moved to: then either may have moved the
+    /// other.
     fn moves_at_once(&self, index: usize, actions: &[usize]) -> bool {
         let Some(influences) = self.influences.as_ref() else { return false };
         let target = &self.all[index].signal;
@@ -78,111 +95,116 @@ impl Roles<'_> {
         };
         let reactions: Vec<(usize, Option<Gain>)> =
             left.iter().chain(&states).map(|&index| (index, reaction(index))).collect();
-        let mut moved: Vec<usize> = reactions
-            .iter()
-            .filter(|(_, gain)| gain.is_some_and(|gain| gain.is_clear()))
-            .map(|(index, _)| *index)
-            .collect();
+        let is_clear = |gain: &Option<Gain>| gain.is_some_and(|gain| gain.is_clear());
+        let mut moved: Vec<usize> =
+            reactions.iter().filter(|(_, gain)| is_clear(gain)).map(|(index, _)| *index).collect();
         // What is to follow a set-point is what matters most.
         moved.sort_by_key(|index| !self.is_tracked(*index));
-        moved.truncate(5);
-        for (index, reaction) in reactions.into_iter().filter(|(index, _)| left.contains(index)) {
+        moved.truncate(MOST_HELPED);
+        // Where actions are hardly seen to move anything, that one column is not moved says little.
+        let most = reactions.iter().filter(|(_, gain)| is_clear(gain)).filter_map(|(_, gain)| Some((*gain)?.share));
+        let telling = most.fold(0.0, f64::max) >= TELLING;
+        let seen = Seen { actions: &actions, moved: &moved, telling };
+        for &(index, reaction) in reactions.iter().filter(|(index, _)| left.contains(index)) {
             // Where no action is seen to move anything, nothing is said about this column either.
-            let tested = reaction.filter(|_| !moved.is_empty());
-            self.sort(index, tested, &actions, &moved, closed_states);
+            let reaction = reaction.filter(|_| !moved.is_empty());
+            match self.all[index].name.says {
+                Says::Surroundings | Says::Load => self.sort_named(index, reaction, &seen, closed_states),
+                _ => self.sort_unnamed(index, reaction, &seen, closed_states),
+            }
         }
         if !states.is_empty() && moved.is_empty() && !actions.is_empty() && self.influences.is_some() {
-            self.unknown
-                .push("what the actions do: none of them is seen to move anything; the log may tell too little".into());
+            let line = "what the actions do: none of them is seen to move anything; the log may tell too little";
+            self.unknown.push(line.into());
         }
     }
 
-    fn sort(&mut self, index: usize, reaction: Option<Gain>, actions: &[usize], moved: &[usize], closed_states: bool) {
+    /// What a column helps to predict, in words.
+    fn helps(&self, index: usize, seen: &Seen<'_>) -> Option<String> {
+        let others = seen.moved.iter().filter(|state| **state != index);
+        let gains = others.filter_map(|&state| Some((state, self.help(index, state, seen.actions)?)));
+        let (state, gain) = gains
+            .filter(|(_, gain)| gain.errors >= 3.0 && gain.share >= 0.02)
+            .max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
+        Some(format!("it helps to predict `{}` (by {} of its error)", self.all[state].title(), gain.percent()))
+    }
+
+    /// A column whose name says that it happens to the plant.
+    fn sort_named(&mut self, index: usize, reaction: Option<Gain>, seen: &Seen<'_>, closed_states: bool) {
+        let one = &self.all[index];
+        let doubt = format!("whether `{}` is a disturbance, as its name says (`{}`)", one.title(), one.name.by);
+        let mut reason = format!("its name says disturbance (`{}`)", one.name.by);
+        match reaction {
+            // The weather is not made by a valve; what is fed may be.
+            Some(gain) if gain.is_clear() && one.name.says == Says::Load => {
+                self.unknown.push(format!("{doubt}: the actions are seen to move it; it was taken for a state"));
+                return self.give_state(index, moves(gain), closed_states);
+            }
+            Some(gain) if gain.is_clear() => self.unknown.push(format!("{doubt}: it goes along with the actions")),
+            Some(gain) if gain.is_absent() => {
+                reason += ", and no action moves it";
+                if let Some(helps) = self.helps(index, seen) {
+                    reason = format!("{reason}; {helps}");
+                }
+            }
+            _ => {}
+        }
+        self.give(index, Role::Input(InputKind::Disturbance), reason);
+    }
+
+    /// A column of which nothing is known but its values.
+    fn sort_unnamed(&mut self, index: usize, reaction: Option<Gain>, seen: &Seen<'_>, closed_states: bool) {
         let one = &self.all[index];
         let title = one.title().to_owned();
-        let by = one.name.by.clone();
-        let disturbance = Role::Input(InputKind::Disturbance);
-        let is_absent = reaction.is_some_and(|gain| gain.is_absent());
-        let is_clear = reaction.is_some_and(|gain| gain.is_clear());
-        let helped = || {
-            let gains = moved
-                .iter()
-                .filter(|state| **state != index)
-                .filter_map(|state| Some((*state, self.help(index, *state, actions)?)));
-            gains
-                .filter(|(_, gain)| gain.errors >= 3.0 && gain.share >= 0.02)
-                .max_by(|a, b| a.1.share.total_cmp(&b.1.share))
-        };
-        let helps = |(state, gain): (usize, Gain)| {
-            format!("it helps to predict `{}` (by {} of its error)", self.all[state].title(), gain.percent())
-        };
-        let moves = reaction.map(|gain| {
-            format!("an action moves it: with it, the error of its prediction falls by {}", gain.percent())
-        });
-        match one.name.says {
-            Says::Surroundings | Says::Load if is_clear && one.name.says == Says::Load => {
-                self.unknown.push(format!("whether `{title}` is a disturbance, as its name says (`{by}`): the actions are seen to move it; it was taken for a state"));
-                self.give_state(index, moves.unwrap_or_default(), closed_states);
-            }
-            Says::Surroundings | Says::Load => {
-                let mut reason = format!("its name says disturbance (`{by}`)");
-                if is_clear {
-                    self.unknown.push(format!(
-                        "whether `{title}` is a disturbance, as its name says (`{by}`): it goes along with the actions"
-                    ));
-                } else if is_absent {
-                    reason += ", and no action moves it";
-                    if let Some(helped) = helped() {
-                        reason = format!("{reason}; {}", helps(helped));
-                    }
-                }
-                self.give(index, disturbance, reason);
-            }
-            _ if self.whole_transitions && !one.has_next => {
-                self.give(index, Role::None, "it has no column of its next value");
-            }
-            _ if closed_states => self.give(index, Role::None, "it was not asked for"),
-            _ if self.whole_transitions => self.give(index, Role::State, "the log holds its next value"),
-            _ if is_clear => self.give_state(index, moves.unwrap_or_default(), false),
-            says => {
-                let still = one.behaviour.is_piecewise_constant();
-                let few = still && one.behaviour.is_few_whole();
-                let helped = if is_absent { helped() } else { None };
-                let at_once = is_absent && self.moves_at_once(index, actions);
-                let mode = |roles: &Self| Role::Input(roles.mode(index));
-                if at_once {
-                    self.unknown.push(format!(
-                        "whether the actions move `{title}`: they change in the same rows; it was taken for a state"
-                    ));
-                    self.give(index, Role::State, "it moves together with an action");
-                } else if few && (is_absent || reaction.is_none()) {
-                    let reason = format!(
-                        "it has {} values, and stands still for {:.0} rows at a time",
-                        one.behaviour.values.len(),
-                        one.behaviour.dwell()
-                    );
-                    self.unknown
-                        .push(format!("what `{title}` is: no name says so; it was taken for a mode, because {reason}"));
-                    let mode = mode(self);
-                    self.give(index, mode, reason);
-                } else if let Some(helped) = helped {
-                    let reason = format!("no action moves it, and {}", helps(helped));
-                    self.give(index, disturbance, reason);
-                } else if is_absent {
-                    let what = if says == Says::Indicator { "an instrument that indicates; " } else { "" };
-                    let reason = format!("{what}no action moves it");
-                    self.unknown.push(format!("what `{title}` is good for: no action moves it, and it helps to predict no state; it was taken for an input, and may be left out"));
-                    self.give(index, disturbance, reason);
-                } else {
-                    if reaction.is_some() {
-                        self.unknown.push(format!(
-                            "whether the actions move `{title}`: the log does not tell; it was taken for a state"
-                        ));
-                    }
-                    self.give(index, Role::State, "nothing says otherwise");
-                }
-            }
+        if self.whole_transitions && !one.has_next {
+            return self.give(index, Role::None, "it has no column of its next value");
         }
+        if closed_states {
+            return self.give(index, Role::None, "it was not asked for");
+        }
+        if self.whole_transitions {
+            return self.give(index, Role::State, "the log holds its next value");
+        }
+        if let Some(gain) = reaction.filter(Gain::is_clear) {
+            return self.give(index, Role::State, moves(gain));
+        }
+        let is_unmoved = seen.telling && reaction.is_some_and(|gain| gain.is_absent());
+        let is_set = one.behaviour.is_piecewise_constant() && one.behaviour.is_few_whole();
+        if is_unmoved && self.moves_at_once(index, seen.actions) {
+            let line = "they change in the same rows; it was taken for a state";
+            self.unknown.push(format!("whether the actions move `{title}`: {line}"));
+            return self.give(index, Role::State, "it moves together with an action");
+        }
+        if let Some(gain) = self.driven(index, seen.moved).filter(|gain| is_unmoved && !is_set && gain.is_clear()) {
+            let line = "no action is seen to, but what they move does; it was taken for a state";
+            self.unknown.push(format!("whether the actions move `{title}`: {line}"));
+            let reason =
+                format!("what the actions move moves it (by {} of the error of its prediction)", gain.percent());
+            return self.give(index, Role::State, reason);
+        }
+        if is_set && (is_unmoved || reaction.is_none()) {
+            let (count, dwell) = (one.behaviour.values.len(), one.behaviour.dwell());
+            let reason = format!("it has {count} values, and stands still for {dwell:.0} rows at a time");
+            let line = format!("what `{title}` is: no name says so; it was taken for a mode, because {reason}");
+            self.unknown.push(line);
+            return self.give(index, Role::Input(self.mode(index)), reason);
+        }
+        let disturbance = Role::Input(InputKind::Disturbance);
+        if !is_unmoved {
+            if reaction.is_some() {
+                let line = "the log does not tell; it was taken for a state";
+                self.unknown.push(format!("whether the actions move `{title}`: {line}"));
+            }
+            return self.give(index, Role::State, "nothing says otherwise");
+        }
+        if let Some(helps) = self.helps(index, seen) {
+            return self.give(index, disturbance, format!("no action moves it, and {helps}"));
+        }
+        let line =
+            "no action moves it, and it helps to predict no state; it was taken for an input, and may be left out";
+        self.unknown.push(format!("what `{title}` is good for: {line}"));
+        let what = if one.name.says == Says::Indicator { "an instrument that indicates; " } else { "" };
+        self.give(index, disturbance, format!("{what}no action moves it"));
     }
 
     fn give_state(&mut self, index: usize, reason: String, closed: bool) {
@@ -191,4 +213,18 @@ impl Roles<'_> {
             false => self.give(index, Role::State, reason),
         }
     }
+}
+
+/// What the rest of a log has shown already.
+struct Seen<'a> {
+    actions: &'a [usize],
+    /// Columns that an action moves.
+    moved: &'a [usize],
+    /// Whether an action moves one of them so much that it would have been seen to move others too.
+    telling: bool,
+}
+
+/// The reason of a state.
+fn moves(gain: Gain) -> String {
+    format!("an action moves it: with it, the error of its prediction falls by {}", gain.percent())
 }

@@ -170,6 +170,22 @@ fn beside_set_points_the_action_is_what_reacts_and_moves() {
 }
 
 #[test]
+fn a_quiet_log_shows_its_action_by_what_it_reacts_to() {
+    // The set-point never moves: nothing but the weather does.
+    let tank = Tank { dwell: 10_000, ..Tank::default() };
+    let guess = guess(&tank.text(["PV", "SP", "X1", "X2"], 2_000));
+    assert_eq!(
+        (guess.actions.as_slice(), guess.states.as_slice()),
+        (&["X2".to_owned()][..], &["PV".to_owned()][..]),
+        "{guess:?}"
+    );
+    assert_eq!(kind(&guess, "X1"), Some(&InputKind::Disturbance), "{guess:?}");
+    assert_eq!(guess.left_out[0].0, "SP");
+    assert_eq!(guess.rests.len(), 1);
+    assert_eq!(guess.rests[0].0, "PV");
+}
+
+#[test]
 fn set_points_never_become_actions() {
     let rows = Tank::default().rows(600);
     let text: String = rows.iter().map(|[y, r, ..]| format!("{y};{r}\n")).collect();
