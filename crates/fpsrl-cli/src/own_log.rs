@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fpsrl::data::log::{Guess, ImportReport, TextOptions};
+use fpsrl::data::log::{Guess, ImportReport, InputGuess, InputKind, TextOptions};
 use fpsrl::data::symmetry::Symmetry;
 use fpsrl::draft::init;
 use fpsrl::problem::{Problem, Row, WrittenProblem};
@@ -16,12 +16,14 @@ use crate::Failure;
 use crate::progress::Bars;
 
 pub const INIT_EXAMPLES: &str = "\
-The file may be CSV or TSV (also packed by gzip), Parquet, HDF5 as Minari and D4RL write it, or npz. What is guessed can be
-corrected in the file that is written, or said at once.
+The file may be CSV or TSV (also packed by gzip), Parquet, HDF5 as Minari and D4RL write it, or npz. What each column is, is told
+from its name and from how it behaves, with the reason; what cannot be told is listed under \"Not known\". It can be corrected in
+the file that is written, or said at once.
 
 Examples:
   fpsrl init log.csv
   fpsrl init monday.csv tuesday.csv --action valve --reward quality
+  fpsrl init loop.csv --tracks TI7=TI7_SET --input outdoor --mode recipe
   fpsrl init export.txt --separator ';' --decimal , --out tank/problem.toml";
 
 pub const CHECK_EXAMPLES: &str = "\
@@ -41,6 +43,15 @@ pub struct InitArguments {
     /// The columns of the actions
     #[arg(long, value_name = "COLUMN,COLUMN...", value_delimiter = ',')]
     pub action: Vec<String>,
+    /// A column that the controller sees and does not influence; for several, give it again
+    #[arg(long, value_name = "COLUMN")]
+    pub input: Vec<String>,
+    /// A column that says in which way the plant is run; for several, give it again
+    #[arg(long, value_name = "COLUMN")]
+    pub mode: Vec<String>,
+    /// A state and the set-point that it is to follow; for several, give it again
+    #[arg(long, value_name = "STATE=SETPOINT", value_parser = pair)]
+    pub tracks: Vec<(String, String)>,
     /// The column of the reward
     #[arg(long, value_name = "COLUMN")]
     pub reward: Option<String>,
@@ -95,6 +106,17 @@ fn sign(text: &str) -> Result<char, String> {
     }
 }
 
+/// Two columns with a sign of equality between them.
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (state, set_point) = text.split_once('=').unwrap_or_default();
+    match state.trim().is_empty() || set_point.trim().is_empty() {
+        true => {
+            Err("write it as STATE=SETPOINT: the column of a state, and that of the set-point it is to follow".into())
+        }
+        false => Ok((state.trim().to_owned(), set_point.trim().to_owned())),
+    }
+}
+
 /// Drafts a problem file.
 pub fn draft(arguments: &InitArguments) -> Result<(), Failure> {
     let bars = Bars::new(arguments.quiet);
@@ -103,9 +125,13 @@ pub fn draft(arguments: &InitArguments) -> Result<(), Failure> {
         let source = io::ErrorKind::AlreadyExists.into();
         return Err(fpsrl::Error::Write { path: out.clone(), source }.into());
     }
+    let inputs = arguments.input.iter().map(|title| InputGuess::said(title, InputKind::Disturbance));
+    let modes = arguments.mode.iter().map(|title| InputGuess::said(title, InputKind::Mode { values: Vec::new() }));
     let guess = Guess {
         states: arguments.state.clone(),
         actions: arguments.action.clone(),
+        inputs: inputs.chain(modes).collect(),
+        tracks: arguments.tracks.clone(),
         reward: arguments.reward.clone(),
         time: arguments.time.clone(),
         episode: arguments.episode.clone(),

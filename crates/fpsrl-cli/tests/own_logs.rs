@@ -110,18 +110,68 @@ fn init_check_and_run_follow_each_other() {
         stderr(&output)
     );
     let drafted = fs::read_to_string(directory.path().join("drafted.toml")).unwrap();
-    for part in ["# history = \"auto\"", "# rate = 0.2", "# change = true", "# change_limits = [-0.2, 0.2]"] {
+    for part in ["\nhistory = \"auto\"", "# rate = 0.2", "# change = true", "# change_limits = [-0.2, 0.2]"] {
         assert!(drafted.contains(part), "{part}: {drafted}");
     }
     let output = fpsrl(directory.path(), &["check", "drafted.toml"]);
     let text = stdout(&output);
-    for part in ["299 transitions in 1 episodes", "the next row, as set", "level", "cells visited", "no data"] {
+    // One step is lost to the history, which is chosen by the log.
+    for part in [
+        "298 transitions in 1 episodes",
+        "1 step, chosen by held-out rows",
+        "the next row, as set",
+        "level",
+        "cells visited",
+        "no data",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let output = fpsrl(directory.path(), &["check", "drafted.toml", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(report["import"]["alignment"]["fits"], "next");
     assert_eq!(report["coverage"]["variables"][0]["name"], "level");
+}
+
+#[test]
+fn init_takes_the_users_word_for_inputs_modes_and_set_points() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut text = "a;b;c;m;e\n".to_owned();
+    let mut level = 0.0;
+    for row in 0..400 {
+        let (wanted, weather) = ([1.0, 2.0, 0.5][row / 40 % 3], (row as f64 / 9.0).sin());
+        let valve = 2.0 * (wanted - level);
+        text += &format!("{level:.4};{wanted};{weather:.4};{};{valve:.4}\n", ["day", "night"][row / 50 % 2]);
+        level += 0.1 * (2.0 * valve + 0.2 * weather - level);
+    }
+    fs::write(directory.path().join("log.csv"), text).unwrap();
+    let said = ["--tracks", "a=b", "--input", "c", "--mode", "m", "--action", "e"];
+    let output = fpsrl(directory.path(), &[&["init", "log.csv"], &said[..]].concat());
+    let printed = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for part in ["Found", "`c` is a disturbance: you said so", "`m` is a mode: you said so", "Not known"] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    let drafted = fs::read_to_string(directory.path().join("problem.toml")).unwrap();
+    for part in ["\ntracks = \"b\"", "\nvalues = [\"day\", \"night\"]", "\nreward = \"-abs(a - b)\"", "\nmove_cost = "]
+    {
+        assert!(drafted.contains(part), "{part}: {drafted}");
+    }
+    let output = fpsrl(directory.path(), &["init", "log.csv", "--force", "--tracks", "a"]);
+    assert!(!output.status.success() && stderr(&output).contains("write it as STATE=SETPOINT"), "{}", stderr(&output));
+    let said = refused(directory.path(), &["init", "log.csv", "--force", "--input", "q"]);
+    assert!(said.contains("there is no column called `q`"), "{said}");
+}
+
+#[test]
+fn init_says_at_once_that_there_are_too_many_columns() {
+    let directory = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..120).map(|column| format!("x{column}q")).collect();
+    let row = |row: usize| (0..121).map(|column| (row * (column + 3) % 1009).to_string()).collect::<Vec<_>>().join(",");
+    let rows: Vec<String> = (0..50).map(row).collect();
+    fs::write(directory.path().join("log.csv"), format!("{},valve\n{}\n", names.join(","), rows.join("\n"))).unwrap();
+    let said = refused(directory.path(), &["init", "log.csv"]);
+    assert!(said.contains("120 columns that could be states; at most 64 variables are possible"), "{said}");
+    assert!(said.contains("name those that matter with --state"), "{said}");
 }
 
 #[test]

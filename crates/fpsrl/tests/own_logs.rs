@@ -242,7 +242,8 @@ fn init_drafts_a_file_that_runs_as_it_is() {
     assert_eq!(problem.system.actions()[0].limits, [-1.0, 1.0]);
     assert!(draft.text.contains("a row every 0.5"), "{}", draft.text);
     assert!(draft.text.contains("an action leads to the next row"), "{}", draft.text);
-    assert_eq!(DataReport::import(&problem, &Progress::silent()).unwrap().1.transitions.len(), 299);
+    // One of 299 steps is lost to the history, which is chosen by the log.
+    assert_eq!(DataReport::import(&problem, &Progress::silent()).unwrap().1.transitions.len(), 298);
 }
 
 #[test]

@@ -22,7 +22,7 @@ mod table;
 mod text;
 
 pub use alignment::Alignment;
-pub use guess::{Angle, Guess, angle};
+pub use guess::{Angle, Guess, InputGuess, InputKind, Settling, angle};
 pub use import::{FileReport, ImportReport, Imported, Recording, record};
 pub use layout::TextOptions;
 pub use read::read;
