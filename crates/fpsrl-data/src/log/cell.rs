@@ -1,7 +1,29 @@
 //! Cells of a text file: numbers with a point or a comma, points in time, and the words for what is missing.
 
 /// Words that stand for a missing value, besides those that the problem file adds.
-const MISSING: [&str; 12] = ["", "na", "n/a", "nan", "null", "none", "nil", "#n/a", "#nv", "-", "--", "?"];
+/// Historians write their own for a value that a sensor did not give.
+const MISSING: [&str; 20] = [
+    "",
+    "na",
+    "n/a",
+    "nan",
+    "null",
+    "none",
+    "nil",
+    "#n/a",
+    "#nv",
+    "-",
+    "--",
+    "?",
+    "bad",
+    "bad input",
+    "bad value",
+    "i/o timeout",
+    "no data",
+    "nodata",
+    "pt created",
+    "comm fail",
+];
 
 /// Powers of ten that f64 holds exactly.
 const POWERS: [f64; 23] = [

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""From a log to a controller on the true plant, for many logs: is it better than a tuned PI, is the promise kept, is the
+verdict right?
+
+    python3 bench/plants/study.py --fpsrl target/release/fpsrl --plants hall motor --seeds 1 2 3 --out study.jsonl
+
+Each run is `init`, `run`, `export --to python`, and 100 episodes on the simulator with inputs that the log did not have. One
+line of JSON a run is appended to the file, so that a study can be stopped and goes on; `--table` prints what there is."""
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import tomllib
+except ImportError:  # Before Python 3.11.
+    tomllib = None
+
+from episodes import advance, drive
+from exported import Binding, load, plain
+from plants import PLANTS, pi_of
+from today import Today
+from tune import tune
+
+# What a user says besides: roles that names cannot tell. At most three lines of the draft are edited.
+SAID = {"column": ["--action", "R", "--action", "S"]}
+
+
+def run(fpsrl, name, seed, options, directory, shuffle, edits):
+    kind = PLANTS[name]
+    log = os.path.join(directory, name + ".csv")
+    words = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "plants.py")]
+    subprocess.run(words + ["log", name, "--seed", str(seed), "--out", log] + (["--shuffle-actions"] if shuffle else []), check=True)
+    problem, out, controller = (os.path.join(directory, part) for part in ("problem.toml", "run", "controller.py"))
+    call([fpsrl, "init", log, "--out", problem] + SAID.get(name, []))
+    if edits:
+        text = open(problem, encoding="utf-8").read()
+        for before, after in edits:
+            text = text.replace(before, after)
+        open(problem, "w", encoding="utf-8").write(text)
+    call([fpsrl, "run", problem, "--out", out] + options)
+    call([fpsrl, "export", out, "--to", "python", "--out", controller, "--force"])
+    binding = Binding(load(controller), kind)
+    with open(os.path.join(out, "problem.toml"), "rb") as file:
+        settings = tomllib.load(file)
+    with open(os.path.join(out, "summary.json"), encoding="utf-8") as file:
+        summary = json.load(file)
+    result = {"plant": name, "seed": seed, "options": options, "shuffled": shuffle}
+    result["controller"] = drive(kind, binding, 1000, 100, 200)
+    result["today"] = drive(kind, lambda plant, today: today, 1000, 100, 200)
+    result["pi"] = drive(kind, pi_of(gains_of(kind)), 1000, 100, 200)
+    true, today = (returns(kind, settings, who) for who in (binding, lambda plant, today: today))
+    promise, gain = summary["promise"], summary["gain"]
+    result.update(
+        true_return=true, today_return=today, promise=promise["return"], interval=promise["interval"],
+        judge=promise["rescored"], gain=gain["gain"], gain_interval=gain["interval"], gain_starts=gain["starts"],
+        verdict=summary["verdict"]["word"], reason=summary["verdict"]["reason"], outside=promise["outside"],
+        seconds=sum(summary["seconds"].values()), history=summary["history"], rules=summary["rules"])
+    return result
+
+
+GAINS = {}
+
+
+def gains_of(kind):
+    if kind.name not in GAINS:
+        GAINS[kind.name] = tune(kind, 1, 20, 200)
+    return GAINS[kind.name]
+
+
+def call(words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit("%s\n%s%s" % (" ".join(words), done.stdout, done.stderr))
+
+
+def returns(kind, settings, controllers, episodes=100):
+    """The mean return and its standard error on the true plant, as the problem defines it."""
+    horizon, last_weight = settings["horizon"], settings["discount_q"]
+    discount = last_weight ** (1.0 / (horizon - 1))
+    known = settings.get("state", []) + settings.get("input", []) + settings["action"]
+    names = {variable.get("column", variable["name"]): variable["name"] for variable in known}
+    price = {variable["name"]: variable.get("move_cost", 0.0) for variable in settings["action"]}
+    reward = compile(settings["world"]["reward"], "reward", "eval")
+    sums = []
+    for number in range(5000, 5000 + episodes):
+        plant = kind("episode-%d" % number)
+        today = Today(plant)
+        history, last, total = [], dict(kind.idle), 0.0
+        for _ in range(kind.warm_up):
+            advance(plant, today, history, last)
+        controller = controllers(plant, today)
+        for step in range(horizon):
+            before = dict(last)
+            advance(plant, controller, history, last)
+            row = {names[column]: value for column, value in plant.row().items()
+                   if column in names and not isinstance(value, str)}
+            moved = sum(price[names[one]] * abs(last[one] - before[one]) for one in last)
+            total += discount ** step * (eval(reward, {"abs": abs, "max": max, "min": min}, row) - moved)
+            if plant.done:
+                break
+        sums.append(total)
+    mean = sum(sums) / episodes
+    spread = math.sqrt(sum((one - mean) ** 2 for one in sums) / (episodes - 1))
+    return [mean, spread / math.sqrt(episodes)]
+
+
+def table(lines):
+    """A row a run, and what they come to."""
+    print("| plant | seed | error / PI's | movement / PI's | promise | true return | kept | verdict | true gain | s |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    kept, right, count = 0, 0, 0
+    for one in lines:
+        ratio = lambda what: ", ".join(
+            "%.2f" % (one["controller"][what][key] / max(one["pi"][what][key], 1e-9)) for key in one["controller"][what])
+        mean, error = one["true_return"]
+        low, high = one["interval"]
+        inside = low - 1.96 * error <= mean <= high + 1.96 * error
+        better = mean > one["today_return"][0]
+        agrees = (one["verdict"] != "no-go") == better
+        kept, right, count = kept + inside, right + agrees, count + 1
+        print("| %s%s | %d | %s | %s | %.4g (%.4g to %.4g) | %.4g | %s | %s%s | %.4g | %.0f |" % (
+            one["plant"], " shuffled" if one["shuffled"] else "", one["seed"], ratio("error"), ratio("movement"),
+            one["promise"], low, high, mean, "yes" if inside else "NO", one["verdict"], "" if agrees else " WRONG",
+            mean - one["today_return"][0], one["seconds"]))
+    print("\npromise kept in %d of %d, verdict right in %d of %d" % (kept, count, right, count))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fpsrl", default="target/release/fpsrl")
+    parser.add_argument("--plants", nargs="+", choices=sorted(PLANTS), default=sorted(PLANTS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--shuffle-actions", action="store_true")
+    parser.add_argument("--options", default="", help="further words for `fpsrl run`, such as \"--caution 0\"")
+    parser.add_argument("--replace", nargs=2, action="append", default=[], metavar=("BEFORE", "AFTER"))
+    parser.add_argument("--out", default="study.jsonl")
+    parser.add_argument("--table", action="store_true")
+    arguments = parser.parse_args()
+    known = []
+    if os.path.exists(arguments.out):
+        with open(arguments.out, encoding="utf-8") as file:
+            known = [json.loads(line) for line in file if line.strip()]
+    if not arguments.table:
+        if tomllib is None:
+            sys.exit("study: this needs Python 3.11 or later")
+        options = arguments.options.split()
+        for seed in arguments.seeds:
+            for name in arguments.plants:
+                key = (name, seed, options, arguments.shuffle_actions)
+                if key in [(one["plant"], one["seed"], one["options"], one["shuffled"]) for one in known]:
+                    continue
+                with tempfile.TemporaryDirectory() as directory:
+                    one = run(os.path.abspath(arguments.fpsrl), name, seed, options, directory,
+                              arguments.shuffle_actions, arguments.replace)
+                known.append(one)
+                with open(arguments.out, "a", encoding="utf-8") as file:
+                    file.write(json.dumps(one) + "\n")
+                print(name, seed, "done", flush=True)
+    table(known)
+
+
+if __name__ == "__main__":
+    main()
