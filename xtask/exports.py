@@ -164,6 +164,28 @@ def circles():
         yield run, f"circle-{name}", policy, reaches_around, response
 
 
+def adding_up():
+    """A policy that looks at errors, at their running sums and at a mode; it is exported alone, without a guard."""
+    def quantity(name, **more):
+        return {"name": name, "unit": "", **more}
+    nowhere, mode = 1e18, 0.09128709291752769
+    # Temperature and its set-point, which no rule looks at, a mode, and a pressure of one step before behind what is derived.
+    states = [quantity("T"), quantity("T set-point"), quantity("Mode", values=["COMFORT", "ECO", "2nd \"*/"]),
+              quantity("T_error", derived={"error": {"state": 0, "set_point": 1}}),
+              quantity("T_error_sum", derived={"sum": {"error": 3, "limit": 120.5}}), quantity("p_1")]
+    def rule(modes, error, total, output):
+        return {"centre": [0.0, 0.0, modes or 0.0, error, total, 0.4],
+                "width": [nowhere, nowhere, nowhere if modes is None else mode, 4.0, 70.0, 2.5], "output": output}
+    rules = [rule(None, 3.0, 50.0, 0.9), rule(None, -3.0, -50.0, -0.8), rule(1.0, 0.5, 10.0, -0.3), rule(2.0, 0.0, 0.0, -1.0)]
+    actions = [{"name": name, "unit": "%", "limits": limits, "alpha": alpha, "rules": rules[from_:]}
+               for name, limits, alpha, from_ in (("valve", [0.0, 100.0], 3.0, 0), ("fan", [-0.5, 1.0], 1.5, 1))]
+    policy = {"format": 1, "states": states, "mirrored": False, "actions": actions}
+    run = DIRECTORY / "run-adding-up"
+    run.mkdir(parents=True, exist_ok=True)
+    (run / "policy.json").write_text(json.dumps(policy), encoding="utf-8")
+    return run, "adding-up", policy
+
+
 def refusals(run, name):
     """Rules that reach around the circle are not written for tools that know none."""
     for format_ in STRAIGHT:
@@ -207,6 +229,7 @@ def main():
             run_directory(run, policy, scales, seed)
         runs.append((run, f"random-{seed}", policy, states * actions * rules > 200, extreme, response))
     around = list(circles())
+    sums = adding_up()
     failed = 0
     worst = {"double": 0.0, "single": 0.0}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -217,12 +240,16 @@ def main():
             for case in cases(run, name, False, False, response):
                 if (case[2][1] in STRAIGHT) != reaches_around:
                     jobs.append((f"{case[1].name}", pool.submit(export, *case)))
+        # A policy alone has no data to guard with.
+        for case in cases(sums[0] / "policy.json", sums[1], False, False, "off"):
+            if "hold" not in case[2]:
+                jobs.append((f"{case[1].name}", pool.submit(export, *case)))
         results = [(label, job.result()) for label, job in jobs]
-    for run, name, policy, *_ in runs + around:
+    for run, name, policy, *_ in [*runs, *around, sums]:
         results += round_trips(run, name, policy)
     for run, name, _, reaches_around, _ in around:
         results += refusals(run, name) if reaches_around else []
-    results += schemas([run / "policy.json" for run, *_ in runs + around])
+    results += schemas([run / "policy.json" for run, *_ in [*runs, *around, sums]])
     for label, lines in results:
         for passed, largest, compared, tool in lines:
             failed += not passed

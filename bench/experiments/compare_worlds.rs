@@ -136,6 +136,7 @@ fn report(
         let size = match &part.predictor {
             Predictor::Network(network) => format!("{} layers", network.depth()),
             Predictor::Carried(_) => "carried along".into(),
+            Predictor::Given(_) => "given".into(),
             Predictor::GaussianProcess(process) => {
                 format!("{} centres, noise {:.0e}", process.centres.len(), process.covariance.noise)
             }

@@ -90,6 +90,8 @@ pub fn swing_up_world(layers: usize, neurons: usize) -> WorldModel {
         absorbing: None,
         known: None,
         actuators: Vec::new(),
+        saturations: Vec::new(),
+        replay: None,
     }
 }
 
@@ -163,6 +165,7 @@ pub fn swing_up_policy_at(position: &[f64]) -> FuzzyPolicy {
             name: "force".into(),
             unit: "N".into(),
             rate: None,
+            reach: 1.0,
             limits: [-30.0, 30.0],
             alpha: position[position.len() - 1],
             rules,

@@ -60,6 +60,8 @@ pub enum Purpose {
     JudgeStart = 23,
     /// The seeds of an ensemble's members.
     Member = 22,
+    /// Inputs of rollouts that are drawn.
+    Scenario = 24,
     /// Which rows a tree of a forest sees, and which inputs a split may divide.
     Forest = 40,
     /// Which rows a Gaussian process learns its covariance from, and which become its centres.

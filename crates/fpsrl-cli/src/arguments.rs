@@ -40,9 +40,10 @@ Examples:
   fpsrl fit runs/a
   fpsrl search runs/a --effort quick
   fpsrl evaluate runs/a
-  fpsrl nfq runs/a                             a yardstick, on the same log
   fpsrl report runs/a                          the run as a page to look at: runs/a/report.html
-  fpsrl explain runs/a --svg                   the rules in words and as a picture";
+  fpsrl explain runs/a --svg                   the rules in words and as a picture
+  fpsrl export runs/a --to c                   the controller as C, with a certificate
+  fpsrl nfq runs/a                             a yardstick, on the same log";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -122,7 +123,7 @@ pub enum Verb {
     /// Show the state of a problem's log: what was found in it, what it covers
     #[command(after_help = own_log::CHECK_EXAMPLES)]
     Check(own_log::CheckArguments),
-    /// Run every stage: generate, fit, search, evaluate, report
+    /// Run every stage: generate or read the log, fit, search, evaluate, ceiling, report
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
     /// Draw random-action trajectories from a plant, into a new run directory
@@ -137,18 +138,12 @@ pub enum Verb {
     /// Score the rules of a run directory on its world model and on the plant
     #[command(after_help = EVALUATE_EXAMPLES)]
     Evaluate(EvaluateArguments),
-    /// Learn a policy by neural fitted Q iteration from the log of a run directory, for comparison
-    #[command(after_help = NFQ_EXAMPLES)]
-    Nfq(NfqArguments),
     /// Write a run's report: verdict, rules, weak starts and evidence in one page, `report.html`
     #[command(after_help = report::REPORT_EXAMPLES)]
     Report(ReportArguments),
     /// Say the rules of a run in words, or draw them
     #[command(after_help = report::EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
-    /// Reproduce the paper's table of a benchmark, beside the paper's figures
-    #[command(after_help = REPRODUCE_EXAMPLES)]
-    Reproduce(ReproduceArguments),
     /// Export a controller: code and files for the machine that it runs on, with a certificate
     #[command(after_help = export::EXPORT_EXAMPLES)]
     Export(export::ExportArguments),
@@ -158,6 +153,12 @@ pub enum Verb {
     /// Read rules of another tool, or of an export, as a policy
     #[command(after_help = export::IMPORT_EXAMPLES)]
     Import(export::ImportArguments),
+    /// Learn a policy by neural fitted Q iteration from the log of a run directory, for comparison
+    #[command(after_help = NFQ_EXAMPLES)]
+    Nfq(NfqArguments),
+    /// Reproduce the paper's table of a benchmark, beside the paper's figures
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArguments),
 }
 
 /// A whole run, or the rest of one.

@@ -153,6 +153,9 @@ pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
         for (index, sentence) in fpsrl::explain::sentences(&policy).iter().enumerate() {
             writeln!(stdout, "{}. {sentence}", index + 1)?;
         }
+        for sentence in fpsrl::explain::steepness(&policy).into_iter().flatten() {
+            writeln!(stdout, "{sentence}")?;
+        }
         writeln!(stdout, "the policy is in {}", written.display())?;
         if imported.difference > 0.0 {
             writeln!(

@@ -3,16 +3,19 @@
 use std::fmt::Write;
 
 use fpsrl::explain;
+use fpsrl::gain::Gain;
+use fpsrl::problem::System;
 use fpsrl::promise::Promise;
 use fpsrl::run::{NfqResult, RunDirectory, Summary};
 use fpsrl::text::count;
+use fpsrl::tracking::ControlFigures;
 use fpsrl::world::quality::OpenLoop;
 
 /// A run's figures and rules, as far as they are known.
 pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
     let summary = run.summary()?;
     let problem = run.problem()?;
-    let mut text = figures(&summary);
+    let mut text = figures(&summary, &problem.system);
     // One that was damaged is the report's to refuse.
     if let Ok(Some((front, _))) = run.front() {
         let _ = writeln!(text, "\nFront: none is both simpler and better");
@@ -36,6 +39,9 @@ pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
         let _ = writeln!(text, "\nRules");
         for (index, sentence) in explain::sentences(&policy).iter().enumerate() {
             let _ = writeln!(text, "  {}. {sentence}", index + 1);
+        }
+        for sentence in explain::steepness(&policy).into_iter().flatten() {
+            let _ = writeln!(text, "  {sentence}");
         }
     }
     Ok(text)
@@ -62,7 +68,7 @@ pub fn nfq(run: &RunDirectory, result: &NfqResult) -> fpsrl::Result<String> {
 }
 
 /// The figures of a summary. Writing to a string cannot fail.
-fn figures(summary: &Summary) -> String {
+fn figures(summary: &Summary, system: &System) -> String {
     let mut text = String::new();
     let Summary { problem, seed, samples, .. } = summary;
     let _ = writeln!(text, "{problem}, seed {seed}, {} transitions", count(*samples));
@@ -78,16 +84,25 @@ fn figures(summary: &Summary) -> String {
     if let Some(verdict) = &summary.verdict {
         let _ = writeln!(text, "\nVerdict: {}", verdict.word.to_string().to_uppercase());
         let _ = writeln!(text, "  {}", verdict.reason);
+        if let (Some(word), Some(reason)) = (&verdict.world_word, &verdict.world_reason) {
+            let _ = writeln!(text, "  the world model: {word}; {reason}");
+        }
         for OpenLoop { steps, error } in &verdict.open_loop {
             let name = format!("{} steps ahead, unseen", count(*steps));
             let _ = writeln!(text, "  {name:<28} {error:>9.2e}");
         }
     }
     if let Some(promise) = &summary.promise {
-        text.push_str(&promised(summary, promise));
+        text.push_str(&promised(summary, promise, system));
+    }
+    if let Some(gain) = &summary.gain {
+        text.push_str(&beside(gain, system));
     }
     if summary.model_return.is_some() || summary.search_return.is_some() {
-        let _ = writeln!(text, "\nReturn");
+        let _ = match summary.promise {
+            Some(_) => writeln!(text, "\nReturn"),
+            None => writeln!(text, "\nReturn ({})", explain::what_returns_are(system)),
+        };
         let mut line = |name: &str, value: Option<f64>, note: &str| {
             if let Some(value) = value {
                 let line = format!("  {name:<28} {value:>9.2}  {note}");
@@ -99,7 +114,9 @@ fn figures(summary: &Summary) -> String {
             let note = format!("search less other start states; searched on {}", count(race.start_states));
             line("gap of the start states", Some(gap), &note);
         }
-        line("test, on the world model", summary.model_return, "");
+        let plain = summary.plain_sum.filter(|_| system.discount_q() < 1.0);
+        let plain = plain.map_or_else(String::new, |sum| format!("plain sum of the rewards: {sum:.2}"));
+        line("test, on the world model", summary.model_return, &plain);
         line("test, on the true plant", summary.true_return, "");
         line("gap (plant less model)", summary.gap, "");
         let reached = match summary.success {
@@ -127,8 +144,12 @@ fn figures(summary: &Summary) -> String {
             line("ceiling, on the world model", Some(ceiling.ceiling), &note);
             if let (Some(share), Some(idle)) = (ceiling.share, ceiling.idle) {
                 let name = "share of the way there";
-                let _ =
-                    writeln!(text, "  {name:<28} {:>7.0} %  from doing nothing, which earns {idle:.2}", 100.0 * share);
+                let nothing = explain::doing_nothing(system);
+                let _ = writeln!(
+                    text,
+                    "  {name:<28} {:>7.0} %  from doing nothing ({nothing}), which earns {idle:.2}",
+                    100.0 * share
+                );
             }
             if let Some(advice) = ceiling.advice() {
                 let _ = writeln!(text, "  {}", crate::told(&advice));
@@ -177,15 +198,80 @@ fn figures(summary: &Summary) -> String {
     text
 }
 
-/// What the policy promises, beside what the judge and the plant say. Writing to a string cannot fail.
-fn promised(summary: &Summary, promise: &Promise) -> String {
-    let mut text = String::from("\nPromise");
-    text.push_str(match promise.holds {
-        Some(false) => {
-            ": DOES NOT HOLD\n  a judge that has seen other episodes expects less than the search was promised\n"
-        }
-        _ => "\n",
-    });
+/// The policy beside what the plant does today and beside a PI controller. Writing to a string cannot fail.
+fn beside(gain: &Gain, system: &System) -> String {
+    let mut text = "\nGain, from the same starts\n".to_owned();
+    let mut line = |name: &str, value: f64, note: &str| {
+        let line = format!("  {name:<28} {value:>9.2}  {note}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    };
+    let what = match gain.today_is.as_str() {
+        "log" => format!("what the log earned from {} of its rows", count(gain.starts)),
+        "random" => "random actions, which made the log, on the world model".into(),
+        _ => "what stretches of the log earned".into(),
+    };
+    line("today", gain.today, &what);
+    line("the policy", gain.policy, "");
+    line("gain", gain.gain, &format!("{:.2} to {:.2}", gain.interval[0], gain.interval[1]));
+    if let Some(judged) = gain.by_the_judge {
+        line("gain, by the judge", judged, "");
+    }
+    if let Some(p) = gain.p {
+        line("a P controller, tuned", p, "on the same worlds");
+    }
+    if let (Some(pi), Some(controller)) = (gain.pi, &gain.pi_controller) {
+        let told: Vec<String> = controller
+            .loops
+            .iter()
+            .filter(|one| one.state.is_some())
+            .map(|one| {
+                let reset =
+                    if one.integral == 0.0 { "none".into() } else { format!("{:.1} steps", one.gain / one.integral) };
+                format!("{}: gain {:.3}, reset {reset}", one.action, one.gain)
+            })
+            .collect();
+        line("a PI controller, tuned", pi, &told.join("; "));
+    }
+    let Some(own) = &gain.figures else { return text };
+    let _ = writeln!(text, "\nControl{:<23} {:>9} {:>9} {:>9}", "", "rules", "today", "PI");
+    let mut row = |name: String, of: &dyn Fn(&ControlFigures) -> Option<f64>| {
+        let shown = |figures: Option<&ControlFigures>| {
+            figures.and_then(of).map_or_else(|| "-".to_owned(), |value| fpsrl::text::number(rounded(value)))
+        };
+        let (today, pi) = (gain.figures_today.as_ref(), gain.figures_pi.as_ref());
+        let _ = writeln!(text, "  {name:<28} {:>9} {:>9} {:>9}", shown(Some(own)), shown(today), shown(pi));
+    };
+    for (index, tracked) in own.tracked.iter().enumerate() {
+        let unit = system.states().iter().find(|state| state.name == tracked.state).map_or("", |state| &state.unit);
+        let named = |what: &str, unit: &str| match unit.is_empty() {
+            true => format!("{} {what}", tracked.state),
+            false => format!("{} {what}, {unit}", tracked.state),
+        };
+        row(named("error", unit), &|figures| Some(figures.tracked.get(index)?.error));
+        row(named("offset", unit), &|figures| figures.tracked.get(index)?.offset);
+        row(named("overshoot", unit), &|figures| figures.tracked.get(index)?.overshoot);
+        row(named("settling", "steps"), &|figures| figures.tracked.get(index)?.settling);
+    }
+    for (index, (action, _)) in own.movement.iter().enumerate() {
+        row(format!("{action} moves a step"), &|figures| Some(figures.movement.get(index)?.1));
+    }
+    text
+}
+
+/// Three digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+/// What the policy promises, beside what the judge and the plant say. Here stand the first returns, so that it is said what
+/// they are. Writing to a string cannot fail.
+fn promised(summary: &Summary, promise: &Promise, system: &System) -> String {
+    let refused = promise.holds == Some(false);
+    let word = if refused { ": DOES NOT HOLD" } else { "" };
+    let mut text = format!("\nPromise{word} (return: {})\n", explain::what_returns_are(system));
+    if refused {
+        text.push_str("  a judge that has seen other episodes expects less than the search was promised\n");
+    }
     let mut line = |name: &str, value: f64, note: &str| {
         let line = format!("  {name:<28} {value:>9.2}  {note}");
         let _ = writeln!(text, "{}", line.trim_end());
@@ -204,10 +290,23 @@ fn promised(summary: &Summary, promise: &Promise) -> String {
     match (promise.rescored, promise.judge_interval) {
         (Some(rescored), Some(judge)) => line("by the judge", rescored, &interval(judge)),
         _ => {
-            let _ = writeln!(text, "  no judge: the log is too short, or none was asked for");
+            let why =
+                promise.judge_abstains.as_deref().unwrap_or("no judge: the log is too short, or none was asked for");
+            let _ = writeln!(text, "  {why}");
         }
     }
     let _ = writeln!(text, "  {:<28} {:>7.1} %", "steps outside the log's ranges", 100.0 * promise.outside);
+    for (state, share) in &promise.left {
+        let _ = writeln!(text, "  {:<28} {:>7.1} %", format!("steps with {state} out of range"), 100.0 * share);
+    }
+    if promise.breaks {
+        text.push_str("  it breaks a hard limit on a member of the ensemble\n");
+    }
+    if let Some(seen) = promise.under_searched_inputs {
+        let note = "the promise is made under others, of the log too";
+        let line = format!("  {:<28} {seen:>9.2}  {note}", "under the search's inputs");
+        let _ = writeln!(text, "{line}");
+    }
     if promise.rejected > 0 {
         let _ = writeln!(text, "  {} better candidates did not keep theirs", promise.rejected);
     }

@@ -95,6 +95,10 @@ fn the_table_says_what_a_person_wants_to_know() {
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
     assert!(table.contains("threshold of success"), "{table}");
+    // What a return is stands where the first one does.
+    let told = "Promise (return: rewards of 200 steps, later ones count less: the last one 5 %)";
+    assert!(table.contains(told) && table.matches("count less").count() == 1, "{table}");
+    assert!(table.contains("plain sum of the rewards: -"), "{table}");
     assert!(table.contains("1. IF position is around "), "{table}");
     assert!(!table.contains('\u{1b}'), "the table has no colours");
 }

@@ -66,7 +66,11 @@ fn the_ceiling_is_not_below_the_policy() {
     assert!(share < 0.8 && table.contains("try more rules"), "{table}");
     succeed(directory.path(), &["report", "run", "--quiet"]);
     let report = fs::read_to_string(directory.path().join("run/report.html")).unwrap();
-    assert!(report.contains("try more rules") && report.contains("of the way from doing nothing"));
+    assert!(
+        report.contains("try more rules")
+            && report.contains("of the way from doing nothing")
+            && report.contains("force 0 N all the time")
+    );
     // As many threads as there are change nothing.
     let again = succeed(directory.path(), &["evaluate", "run", "--ceiling", "--threads", "1", "--json"]);
     let again: Value = serde_json::from_str(&again).unwrap();

@@ -133,6 +133,7 @@ mod tests {
             rewards: vec![0.0; 4],
             terminated: None,
             carried: 0,
+            inputs: 0,
         };
         assert!(rewards_from_then_on(&log).iter().all(Option::is_none));
         assert!(rewards_from_then_on(&Transitions::new(1, 1)).is_empty());

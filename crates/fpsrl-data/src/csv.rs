@@ -27,7 +27,7 @@ pub(crate) const TERMINATED: &str = "terminated";
 /// # Ok::<(), fpsrl_base::Error>(())
 /// ```
 pub fn header(system: &System) -> Vec<String> {
-    let states = || system.states().iter().map(|state| state.name.clone());
+    let states = || recorded(system).map(|(_, state)| state.name.clone());
     ["episode".to_owned(), "step".to_owned()]
         .into_iter()
         .chain(states())
@@ -35,6 +35,11 @@ pub fn header(system: &System) -> Vec<String> {
         .chain(states().map(|name| format!("next_{name}")))
         .chain(["reward".to_owned()])
         .collect()
+}
+
+/// The variables that stand in a file: what follows from others does not.
+fn recorded(system: &System) -> impl Iterator<Item = (usize, &crate::system::StateVariable)> {
+    system.states().iter().enumerate().filter(|(_, state)| !state.is_derived())
 }
 
 /// Writes transitions to a file, atomically.
@@ -46,11 +51,14 @@ pub fn write(path: &Path, system: &System, transitions: &Transitions) -> Result<
 pub fn write_to(writer: &mut dyn Write, system: &System, transitions: &Transitions) -> io::Result<()> {
     let ended = if transitions.terminated.is_some() { ",terminated" } else { "" };
     writeln!(writer, "{}{ended}", header(system).join(","))?;
-    let columns: Vec<&[f64]> = transitions
-        .states
-        .iter()
+    let of = |columns: &'_ [Vec<f64>]| -> Vec<usize> {
+        recorded(system).map(|(index, _)| index).filter(|index| *index < columns.len()).collect()
+    };
+    let columns: Vec<&[f64]> = of(&transitions.states)
+        .into_iter()
+        .map(|index| &transitions.states[index])
         .chain(&transitions.actions)
-        .chain(&transitions.next_states)
+        .chain(of(&transitions.next_states).into_iter().map(|index| &transitions.next_states[index]))
         .chain([&transitions.rewards])
         .map(Vec::as_slice)
         .collect();
@@ -118,6 +126,8 @@ pub fn read_from(reader: impl Read, path: &Path, system: &System) -> Result<Tran
 
     let mut transitions = Transitions::new(system.states().len(), system.actions().len());
     transitions.carried = system.states().len() - system.current_states();
+    transitions.inputs = system.input_count();
+    let derived: Vec<bool> = system.states().iter().map(crate::system::StateVariable::is_derived).collect();
     let ending = wanted.len() - 1;
     transitions.terminated = (wanted[ending] == TERMINATED).then(Vec::new);
     while reader.read_byte_record(&mut record).map_err(failed)? {
@@ -151,7 +161,10 @@ pub fn read_from(reader: impl Read, path: &Path, system: &System) -> Result<Tran
         };
         transitions.episode.push(count(0)?);
         transitions.step.push(count(1)?);
-        let numbers = transitions.states.iter_mut().chain(&mut transitions.actions).chain(&mut transitions.next_states);
+        let states = transitions.states.iter_mut().zip(&derived).filter(|(_, derived)| !**derived);
+        let nexts = transitions.next_states.iter_mut().zip(&derived).filter(|(_, derived)| !**derived);
+        let actions = transitions.actions.iter_mut();
+        let numbers = states.map(|(column, _)| column).chain(actions).chain(nexts.map(|(column, _)| column));
         for (index, column) in numbers.chain([&mut transitions.rewards]).enumerate() {
             column.push(number(index + 2)?);
         }
@@ -179,6 +192,7 @@ pub fn read_from(reader: impl Read, path: &Path, system: &System) -> Result<Tran
             hint,
         ));
     }
+    crate::history::derive(system, &mut transitions);
     Ok(transitions)
 }
 

@@ -45,7 +45,7 @@ impl Recorded {
 /// Widens transitions by what a system remembers; rows without enough of a past are left out, and counted.
 pub fn remember(system: &System, recorded: Recorded) -> (Transitions, usize) {
     let longest = system.longest_lag();
-    if longest == 0 {
+    if system.current_states() == system.states().len() {
         return (recorded.transitions, 0);
     }
     let past = recorded.past();
@@ -56,6 +56,13 @@ pub fn remember(system: &System, recorded: Recorded) -> (Transitions, usize) {
         let column = match lag.of {
             Lagged::State(state) => &all.states[state],
             Lagged::Action(action) => &all.actions[action],
+            Lagged::Error(_) | Lagged::Sum(_) | Lagged::Place => {
+                // What follows from other variables is put in when all rows are known.
+                kept.states.push(vec![0.0; rows.len()]);
+                kept.next_states.push(vec![0.0; rows.len()]);
+                kept.carried += 1;
+                continue;
+            }
         };
         let back = |steps: usize| rows.iter().map(|row| column[row - steps]).collect::<Vec<f64>>();
         kept.states.push(back(lag.steps));
@@ -76,6 +83,30 @@ pub fn remember(system: &System, recorded: Recorded) -> (Transitions, usize) {
     }
     let lost = all.len() - rows.len();
     (kept, lost)
+}
+
+/// Puts in what follows from other variables: errors, their running sums from a beginning at 0, and the rows' places.
+pub fn derive(system: &System, transitions: &mut Transitions) {
+    let rows = transitions.len();
+    for (variable, state) in system.states().iter().enumerate() {
+        let Some(lag) = state.lag else { continue };
+        let error = |columns: &[Vec<f64>], of: usize| -> Vec<f64> {
+            let set_point = system.states()[of].tracks.map_or(of, |tracking| tracking.set_point);
+            columns[set_point].iter().zip(&columns[of]).map(|(wanted, value)| wanted - value).collect()
+        };
+        let (before, after) = match lag.of {
+            Lagged::State(_) | Lagged::Action(_) => continue,
+            Lagged::Error(of) => (error(&transitions.states, of), error(&transitions.next_states, of)),
+            // A controller that takes over begins with nothing.
+            Lagged::Sum(of) => (vec![0.0; rows], error(&transitions.next_states, of)),
+            Lagged::Place => {
+                let next = |row: usize| transitions.successor(row).unwrap_or(row) as f64;
+                ((0..rows).map(|row| row as f64).collect(), (0..rows).map(next).collect())
+            }
+        };
+        transitions.states[variable] = before;
+        transitions.next_states[variable] = after;
+    }
 }
 
 #[cfg(test)]

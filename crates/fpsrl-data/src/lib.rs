@@ -17,6 +17,7 @@ pub mod simulate;
 pub mod split;
 pub mod symmetry;
 pub mod system;
+pub mod tape;
 mod transitions;
 
 pub use generate::generate;

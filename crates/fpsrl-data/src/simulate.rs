@@ -30,6 +30,7 @@ pub fn simulate(
     let (states, actions) = (world.state_count(), world.action_count());
     let mut log = Transitions::new(states, actions);
     log.carried = states - system.current_states();
+    log.inputs = system.input_count();
     let mut terminated: Vec<bool> = Vec::new();
     progress.begin(Stage::Generate, samples as u64);
     let mut first = 0;

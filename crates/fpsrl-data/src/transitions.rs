@@ -24,6 +24,8 @@ pub struct Transitions {
     pub terminated: Option<Vec<bool>>,
     /// How many state variables at the end are lagged, and do not move by themselves.
     pub carried: usize,
+    /// How many state variables before those are inputs, which nothing predicts.
+    pub inputs: usize,
 }
 
 impl Transitions {
@@ -64,6 +66,7 @@ impl Transitions {
             rewards: of(&self.rewards),
             terminated: self.terminated.as_ref().map(|ended| rows.iter().map(|&row| ended[row]).collect()),
             carried: self.carried,
+            inputs: self.inputs,
         }
     }
 
@@ -78,9 +81,37 @@ impl Transitions {
         (0..self.len()).map(of_row).collect()
     }
 
+    /// Takes what a formula says off the rewards; where it makes no number, nothing.
+    pub fn subtract(&mut self, costs: Option<&Formula>) {
+        let Some(costs) = costs else { return };
+        let costs = self.rewards_by(costs);
+        self.rewards.iter_mut().zip(costs).for_each(|(reward, cost)| *reward -= cost.max(0.0));
+    }
+
     /// How many state variables are not lagged; they come first.
     pub fn current_states(&self) -> usize {
         self.states.len() - self.carried.min(self.states.len())
+    }
+
+    /// How many state variables the plant itself moves; they come first.
+    pub fn own_states(&self) -> usize {
+        self.current_states() - self.inputs.min(self.current_states())
+    }
+
+    /// The row that goes on where another one ends: the next one of its episode, if there is one.
+    pub fn successor(&self, row: usize) -> Option<usize> {
+        (row + 1 < self.len() && self.episode[row] == self.episode[row + 1]).then_some(row + 1)
+    }
+
+    /// Of each row, how many rows of its episode come after it.
+    pub fn remaining(&self) -> Vec<usize> {
+        let mut remaining = vec![0; self.len()];
+        for row in (1..self.len()).rev() {
+            if self.episode[row] == self.episode[row - 1] {
+                remaining[row - 1] = remaining[row] + 1;
+            }
+        }
+        remaining
     }
 
     /// The same rows without what they remember.
@@ -98,7 +129,7 @@ impl Transitions {
         self.states
             .iter()
             .zip(&self.next_states)
-            .take(self.current_states())
+            .take(self.own_states())
             .all(|(before, after)| before[row] == after[row])
     }
 

@@ -6,6 +6,7 @@ mod png;
 mod profile;
 mod prototype;
 mod relevance;
+mod steepness;
 pub mod svg;
 mod trajectory;
 mod weakness;
@@ -21,10 +22,11 @@ pub use png::png;
 pub use profile::{BINS, DataProfile, InputProfile};
 pub use prototype::{Pose, SIZE as DRAWING, drawing, pose};
 pub use relevance::{Simplification, TOLERANCE, simplify};
+pub use steepness::steepness;
 pub use svg::escape;
 pub use trajectory::{Opening, Roller, Trajectory, on_plant};
 pub use weakness::{TriedStart, WeakStart, WeakStretch, Weaknesses, weaknesses};
-pub use words::{around, noticeable, sentences, unused_inputs};
+pub use words::{around, doing_nothing, noticeable, sentences, unused_inputs, what_returns_are};
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -42,6 +44,7 @@ pub(crate) mod tests {
                 unit: "N".into(),
                 limits: [-10.0, 10.0],
                 rate: None,
+                reach: 1.0,
                 alpha,
                 rules: vec![rule.clone(), rule.mirror()],
             }],

@@ -57,6 +57,7 @@ pub struct Simplification {
 ///         unit: "N".into(),
 ///         limits: [-1.0, 1.0],
 ///         rate: None,
+///         reach: 1.0,
 ///         alpha: 20.0,
 ///         rules: vec![rule(1.0), rule(-1.0)],
 ///     }],

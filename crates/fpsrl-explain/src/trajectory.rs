@@ -168,6 +168,7 @@ mod tests {
                 unit: "N".into(),
                 limits: [-1.0, 1.0],
                 rate: None,
+                reach: 1.0,
                 alpha: 50.0,
                 rules: vec![rule(1.0), rule(-1.0)],
             }],

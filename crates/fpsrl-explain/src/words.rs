@@ -2,7 +2,8 @@
 
 use std::f64::consts::PI;
 
-use fpsrl_base::text::{number, with_unit};
+use fpsrl_base::text::{count, number, with_unit};
+use fpsrl_data::System;
 use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 
 /// Each rule of a policy as a sentence, action by action.
@@ -20,6 +21,7 @@ use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 ///         unit: "N".into(),
 ///         limits: [-1.0, 1.0],
 ///         rate: None,
+///         reach: 1.0,
 ///         alpha: 20.0,
 ///         rules: vec![Rule { centre: vec![-0.8], width: vec![0.3], output: -0.9 }],
 ///     }],
@@ -66,6 +68,36 @@ pub fn around(quantity: &Quantity, centre: f64, width: f64) -> String {
 /// A number, or 0 if it is next to nothing in its range.
 pub fn noticeable(value: f64, [low, high]: [f64; 2]) -> f64 {
     if value.abs() < 1e-4 * (high - low) { 0.0 } else { value }
+}
+
+/// What a return is, in a few words: how many rewards, and how much the last one counts.
+///
+/// ```
+/// let system = fpsrl_data::System::benchmark("mountain-car")?;
+/// assert_eq!(fpsrl_explain::what_returns_are(&system), "rewards of 200 steps, later ones count less: the last one 5 %");
+/// # Ok::<(), fpsrl_base::Error>(())
+/// ```
+pub fn what_returns_are(system: &System) -> String {
+    let steps = count(system.horizon());
+    match system.discount_q() {
+        whole if whole >= 1.0 => format!("the sum of the rewards of {steps} steps"),
+        last => format!("rewards of {steps} steps, later ones count less: the last one {} %", number(100.0 * last)),
+    }
+}
+
+/// What doing nothing does: every action stays in the middle of its limits.
+///
+/// ```
+/// let system = fpsrl_data::System::benchmark("mountain-car")?;
+/// assert_eq!(fpsrl_explain::doing_nothing(&system), "force 0 N all the time");
+/// # Ok::<(), fpsrl_base::Error>(())
+/// ```
+pub fn doing_nothing(system: &System) -> String {
+    let stays = system.actions().iter().map(|action| {
+        let middle = 0.5 * (action.limits[0] + action.limits[1]);
+        format!("{} {}", action.name, with_unit(&number(noticeable(middle, action.limits)), &action.unit))
+    });
+    format!("{} all the time", stays.collect::<Vec<String>>().join(", "))
 }
 
 /// Inputs that no rule of a policy looks at, by name.

@@ -94,6 +94,7 @@ mod tests {
             unit: String::new(),
             limits: [-1.0, 1.0],
             rate: None,
+            reach: 1.0,
             alpha: 1.0,
             rules,
         };

@@ -70,7 +70,7 @@ pub(super) fn payload(findings: &Findings) -> Result<String> {
                 memory: state.lag.is_some(),
                 of: state.lag.and_then(|lag| match lag.of {
                     Lagged::State(of) => Some(of),
-                    Lagged::Action(_) => None,
+                    Lagged::Action(_) | Lagged::Error(_) | Lagged::Sum(_) | Lagged::Place => None,
                 }),
                 range: input.range,
             })

@@ -7,7 +7,7 @@ use super::text::{amount, measure, name};
 use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Rule};
 use fpsrl_explain::{
     CELL, DRAWING, around, combined_cell, drawing, escape, histogram_path, membership_cell, minus, noticeable,
-    output_cell, unused_inputs,
+    output_cell, steepness, unused_inputs,
 };
 
 /// A rule as a sentence with its parts marked; what is crossed out does not matter.
@@ -38,7 +38,8 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, index: usize, simple: &R
 pub(super) fn rules(findings: &Findings) -> String {
     let Findings { policy, simple, .. } = findings;
     let mut text = String::from("<h2 id=\"rules-title\">The rules</h2>");
-    for (action, short) in policy.actions.iter().zip(&simple.policy.actions) {
+    let steepness = steepness(policy);
+    for ((action, short), steep) in policy.actions.iter().zip(&simple.policy.actions).zip(steepness) {
         if policy.actions.len() > 1 {
             let _ = write!(text, "<h3>For {}</h3>", name(&action.name));
         }
@@ -47,8 +48,14 @@ pub(super) fn rules(findings: &Findings) -> String {
             let _ = write!(text, "<li>{}.</li>", sentence(policy, action, index, rule));
         }
         text.push_str("</ol>");
+        if let Some(steep) = steep {
+            let _ = write!(text, "<p><bdi>{}</bdi>.</p>", escape(&minus(&steep)));
+        }
     }
     text.push_str(&what_does_not_matter(findings));
+    for state in findings.system.policy_states().iter().filter(|state| state.degrees) {
+        let _ = write!(text, "<p>{} is in radians; the log had it in degrees.</p>", name(&state.name));
+    }
     text.push_str(
         "<p class=\"quiet\">A rule weighs more the nearer the state is to its centre; the action is what \
          they agree on. \

@@ -7,8 +7,8 @@ use super::findings::{Findings, mean};
 use super::text::{amount, name, share};
 use super::weak::weak_words;
 use fpsrl_base::text::count;
-use fpsrl_explain::escape;
 use fpsrl_explain::svg::{Axis, place};
+use fpsrl_explain::{doing_nothing, escape, what_returns_are};
 
 /// What the run is, in a line.
 pub(super) fn lead(findings: &Findings) -> String {
@@ -125,8 +125,9 @@ pub(super) fn verdict(findings: &Findings) -> String {
         let missed = format!("as many rules; they miss {} % of the log\u{2019}s actions", share(behaviour.clone_error));
         add("Imitating the log", Some(behaviour.cloned_return), missed, "other");
     }
-    add("Doing nothing", Some(findings.simple.idle), "every action in the middle of its limits".into(), "other");
+    add("Doing nothing", Some(findings.simple.idle), doing_nothing(&findings.system), "other");
     text.push_str(&figure_table(&figures));
+    text.push_str(&what_they_are(findings));
     text.push_str(&in_short(findings));
     text
 }
@@ -193,10 +194,20 @@ fn figure_table(figures: &[Figure]) -> String {
             escape(&figure.note)
         );
     }
-    text.push_str(
-        "</tbody></table><p class=\"quiet\">Mean discounted returns on one scale; farther to the right is better.</p>",
-    );
+    text.push_str("</tbody></table>");
     text
+}
+
+/// What the returns of the table are, and what their rewards are without any discount.
+fn what_they_are(findings: &Findings) -> String {
+    let plain = findings.summary.plain_sum.filter(|_| findings.system.discount_q() < 1.0);
+    let plain = plain.map_or_else(String::new, |sum| {
+        format!(" The plain sum of the rewards is {} on the {}.", amount(sum), promiser(findings))
+    });
+    format!(
+        "<p class=\"quiet\">Mean returns on one scale; farther to the right is better. A return: {}.{plain}</p>",
+        escape(&what_returns_are(&findings.system))
+    )
 }
 
 /// The rest of the page in three sentences.

@@ -39,7 +39,7 @@ pub(super) fn world_of(worlds: WorldSource, system: &System) -> Result<RunWorld>
             };
             (page_world(model), parts.map(|part| (part.name.clone(), told(part))).collect())
         }
-        WorldSource::Process(_) => (None, Vec::new()),
+        WorldSource::Process(..) => (None, Vec::new()),
     };
     Ok(RunWorld { world, unlimited, networks, made_of, worlds })
 }
@@ -50,6 +50,7 @@ fn made_of(part: &VariableModel) -> String {
         Predictor::GaussianProcess(_) => "Gaussian process".into(),
         Predictor::Forest(_) => "forest".into(),
         Predictor::Carried(_) => "carried along".into(),
+        Predictor::Given(_) => "given".into(),
         Predictor::Network(network) if network.depth() == 1 => "network, 1 hidden layer".into(),
         Predictor::Network(network) => format!("network, {} hidden layers", network.depth()),
     }

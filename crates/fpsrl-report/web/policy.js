@@ -42,12 +42,19 @@ export function shares(states, base, state) {
   return sharesOf(base.rules.map((rule) => logMembership(states, rule, state)));
 }
 
+// The action for what stands before the hyperbolic tangent: scaled, and cut off at the limits.
+function limited(base, before) {
+  const [low, high] = base.limits;
+  const reach = base.reach ?? 1;
+  const action = 0.5 * (low + high) + 0.5 * (high - low) * reach * Math.tanh(before);
+  return reach > 1 ? Math.min(Math.max(action, low), high) : action;
+}
+
 // The action that comes of the rules' shares.
 export function actionOf(base, given) {
   let wanted = 0;
   for (let rule = 0; rule < given.length; rule++) wanted += given[rule] * base.rules[rule].output;
-  const [low, high] = base.limits;
-  return 0.5 * (low + high) + 0.5 * (high - low) * Math.tanh(base.alpha * wanted);
+  return limited(base, base.alpha * wanted);
 }
 
 // The action of one rule base in a state.
@@ -57,6 +64,5 @@ export function act(states, base, state) {
 
 // The action that a rule takes when it alone is active.
 export function alone(base, rule) {
-  const [low, high] = base.limits;
-  return 0.5 * (low + high) + 0.5 * (high - low) * Math.tanh(base.alpha * base.rules[rule].output);
+  return limited(base, base.alpha * base.rules[rule].output);
 }

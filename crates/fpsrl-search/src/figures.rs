@@ -15,6 +15,7 @@ use fpsrl_world::quality::Verdict;
 use crate::baseline::QPolicy;
 pub use crate::baseline::ceiling::Ceiling;
 use crate::baseline::nfq::NfqSettings;
+use crate::gain::Gain;
 use crate::promise::Promise;
 use crate::search::race::RaceFigures;
 pub use crate::task::growth::{GrowthStep, RuleGrowth};
@@ -37,6 +38,9 @@ pub struct Summary {
     pub iterations: usize,
     /// The policy's mean return on the world model, from the start states of the evaluation.
     pub model_return: Option<f64>,
+    /// The same without any discount: the mean of the plain sums of all rewards.
+    #[serde(default)]
+    pub plain_sum: Option<f64>,
     /// The policy's mean return on the true plant, from the same start states; null without a plant.
     pub true_return: Option<f64>,
     /// The true return less the model's: how far the model flatters the policy, if negative.
@@ -77,6 +81,9 @@ pub struct Summary {
     /// Whether the true return lies within the promise's interval; null without a plant.
     #[serde(default)]
     pub promise_kept: Option<bool>,
+    /// The policy beside what the plant does today and beside a tuned PI controller; null before it is judged.
+    #[serde(default)]
+    pub gain: Option<Gain>,
     /// Past steps that a state carries: of the log's history, or of actions that move slowly; null without any.
     #[serde(default)]
     pub history: Option<usize>,
@@ -111,6 +118,9 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The stages in their order.
+    pub const STAGES: [&str; 7] = ["generate", "import", "fit", "search", "evaluate", "ceiling", "report"];
+
     /// The stages before any policy.
     pub const UP_TO_WORLD: [&str; 3] = ["generate", "import", "fit"];
 
@@ -130,6 +140,7 @@ impl Summary {
             particles: search.particles,
             iterations: search.iterations,
             model_return: None,
+            plain_sum: None,
             true_return: None,
             gap: None,
             success_threshold: system.success(),
@@ -145,6 +156,7 @@ impl Summary {
             verdict: None,
             promise: None,
             promise_kept: None,
+            gain: None,
             history: Some(system.longest_lag()).filter(|steps| *steps > 0),
             members: None,
             world_errors: Figures::default(),
@@ -172,6 +184,13 @@ impl Summary {
         if let Some(absorbing) = &world.absorbing {
             self.world_errors.set("absorbing", absorbing.generalisation_error);
         }
+    }
+
+    /// Notes how long a stage took. One that was made again alone still stands in its place.
+    pub fn took(&mut self, stage: &str, seconds: f64) {
+        self.seconds.set(stage, seconds);
+        let place = |stage: &str| Self::STAGES.iter().position(|known| *known == stage).unwrap_or(Self::STAGES.len());
+        self.seconds.0.sort_by_key(|(stage, _)| place(stage));
     }
 
     /// Reads `summary.json`.
@@ -205,6 +224,7 @@ impl Summary {
     /// What was found out from start states that are no longer those of the evaluation goes.
     pub fn forget_evaluation(&mut self) {
         self.model_return = None;
+        self.plain_sum = None;
         self.true_return = None;
         self.gap = None;
         self.success = None;
@@ -212,6 +232,8 @@ impl Summary {
         self.simple = None;
         self.promise = None;
         self.promise_kept = None;
+        self.gain = None;
+        self.verdict = self.verdict.take().map(Verdict::on_worlds);
         self.seconds.0.retain(|(stage, _)| Self::UP_TO_WORLD.contains(&stage.as_str()) || stage == "search");
     }
 
@@ -382,5 +404,17 @@ mod tests {
         let back: Summary = fpsrl_base::files::parse_json(text.as_bytes(), "summary.json".as_ref()).unwrap();
         assert_eq!(back, summary);
         assert_eq!(back.seconds.get("fit"), Some(1.5));
+    }
+
+    #[test]
+    fn a_stage_that_is_made_alone_later_stands_in_its_place() {
+        let system = System::benchmark("mountain-car").unwrap();
+        let (policy, search) = (PolicySettings::default(), SearchSettings::default());
+        let mut summary = Summary::new(&system, &policy, &search, 10, "0".into());
+        for stage in ["fit", "import", "evaluate", "report", "search", "ceiling", "fit", "evaluate"] {
+            summary.took(stage, 1.0);
+        }
+        let order: Vec<&str> = summary.seconds.0.iter().map(|(stage, _)| stage.as_str()).collect();
+        assert_eq!(order, ["import", "fit", "search", "evaluate", "ceiling", "report"]);
     }
 }

@@ -7,6 +7,7 @@
 pub mod baseline;
 mod budget;
 pub mod figures;
+pub mod gain;
 pub mod optimiser;
 pub mod promise;
 pub mod returns;
@@ -15,6 +16,7 @@ mod settings;
 mod source;
 mod space;
 pub mod task;
+pub mod tracking;
 
 pub use budget::Budget;
 pub use settings::{

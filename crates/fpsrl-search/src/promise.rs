@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::SearchSettings;
-use crate::returns::world_returns;
+use crate::returns::{half_width, world_returns};
 use fpsrl_base::error::Result;
 use fpsrl_data::System;
 use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
@@ -20,6 +20,17 @@ use fpsrl_world::{LearnedWorlds, NetworkWorld};
 
 /// Start states whose rollouts are watched for steps outside the data.
 const WATCHED: usize = 128;
+
+/// What is in doubt of worlds before any policy is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Doubts {
+    /// The error of the members' rewards in episodes that a model had not seen, all of which may point the same way.
+    pub reward: f64,
+    /// The same of the judge.
+    pub judge_reward: f64,
+    /// Why the judge cannot judge; none if it can.
+    pub judge_abstains: Option<String>,
+}
 
 /// What a policy promises.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,15 +53,27 @@ pub struct Promise {
     pub rejected: usize,
     /// Of each member, the first one first: its mean return.
     pub member_returns: Vec<f64>,
+    /// Why the judge does not testify; null if it does, or if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_abstains: Option<String>,
+    /// The mean return over the members under the inputs that the search saw; the promise is made under others. Null without
+    /// inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_searched_inputs: Option<f64>,
+    /// Of each range that a state should keep to: the state, and the share of steps outside of it, the worst of the members.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<(String, f64)>,
+    /// Whether it breaks a hard limit on any member.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub breaks: bool,
 }
 
 impl Promise {
-    /// What a policy promises from given start states. Rewards are in doubt by so much, for the members and for the
-    /// judge: their error in episodes that a model had not seen, all of which may point the same way.
+    /// What a policy promises from given start states, beside what is in doubt.
     pub fn of(
         system: &System,
         worlds: &LearnedWorlds,
-        doubts: [f64; 2],
+        doubts: &Doubts,
         policy: &FuzzyPolicy,
         starts: &StartStates,
         numerics: Numerics,
@@ -62,12 +85,34 @@ impl Promise {
                 .collect()
         };
         let members = scored(&mut worlds.all_members())?;
-        let judges = scored(&mut worlds.judges.iter())?;
+        let judge_abstains = doubts.judge_abstains.clone().filter(|_| !worlds.judges.is_empty());
+        let judges = if judge_abstains.is_some() { Vec::new() } else { scored(&mut worlds.judges.iter())? };
         // No return lies beyond what the rewards of the log allow.
         let steps = (0..system.horizon()).map(|step| system.discount().powi(step as i32)).sum::<f64>();
         let possible = worlds.world.reward_limits.map(|limit| limit * steps);
-        let (mean, interval) = interval(&members, doubts[0] * steps, possible);
-        let judged = (!judges.is_empty()).then(|| self::interval(&judges, doubts[1] * steps, possible));
+        let clusters = system.clusters(starts);
+        let clusters = clusters.as_deref();
+        let (mean, own) = interval(&members, clusters, doubts.reward * steps, possible);
+        let judged =
+            (!judges.is_empty()).then(|| self::interval(&judges, clusters, doubts.judge_reward * steps, possible));
+        // What the judge says otherwise is doubt: it is one more world, learned from other episodes.
+        let apart = judged.map_or(0.0, |(judged, _)| judged - mean);
+        let widened = |end: f64| mean + (end - mean).signum() * (end - mean).hypot(apart);
+        let interval = [widened(own[0]).max(possible[0]), widened(own[1]).min(possible[1])];
+        let kept = kept_ranges(system, worlds, &kernel, &starts.clone().first(WATCHED), numerics)?;
+        let under_searched_inputs = match system.place() {
+            None => None,
+            Some(_) => {
+                let seen = system.search_starts(0, starts.len());
+                let models = worlds.all_members();
+                let returns = models
+                    .map(|model| {
+                        Ok(mean_of(&world_returns(system, &NetworkWorld::new(model)?, &kernel, &seen, numerics)))
+                    })
+                    .collect::<Result<Vec<f64>>>()?;
+                Some(mean_of(&returns))
+            }
+        };
         let outside = match &worlds.support {
             None => 0.0,
             Some(support) => {
@@ -80,10 +125,14 @@ impl Promise {
             interval,
             rescored: judged.map(|(mean, _)| mean),
             judge_interval: judged.map(|(_, interval)| interval),
-            holds: judged.map(|(_, judge)| judge[1] >= interval[0]),
+            holds: judged.map(|(_, judge)| judge[1] >= own[0]),
             outside,
             rejected: 0,
             member_returns: members.iter().map(|returns| mean_of(returns)).collect(),
+            judge_abstains,
+            under_searched_inputs,
+            breaks: kept.iter().any(|(_, share, hard)| *hard && *share > 0.0),
+            left: kept.into_iter().map(|(state, share, _)| (state, share)).collect(),
         })
     }
 
@@ -97,7 +146,12 @@ impl Promise {
     ) -> Self {
         let returns = vec![world_returns(system, world, &FuzzyKernel::new(policy), starts, numerics)];
         let steps = (0..system.horizon()).map(|step| system.discount().powi(step as i32)).sum::<f64>();
-        let (mean, interval) = interval(&returns, 0.0, [f64::NEG_INFINITY, world.largest_reward() * steps]);
+        let (mean, interval) = interval(
+            &returns,
+            system.clusters(starts).as_deref(),
+            0.0,
+            [f64::NEG_INFINITY, world.largest_reward() * steps],
+        );
         Self {
             mean,
             interval,
@@ -107,12 +161,16 @@ impl Promise {
             outside: 0.0,
             rejected: 0,
             member_returns: vec![mean],
+            judge_abstains: None,
+            under_searched_inputs: None,
+            breaks: false,
+            left: Vec::new(),
         }
     }
 
     /// Whether a policy with this promise may be taken.
     pub fn is_acceptable(&self, settings: &SearchSettings) -> bool {
-        self.holds != Some(false) && settings.outside_limit.is_none_or(|limit| self.outside <= limit)
+        self.holds != Some(false) && !self.breaks && settings.outside_limit.is_none_or(|limit| self.outside <= limit)
     }
 }
 
@@ -121,7 +179,7 @@ pub fn choose(
     system: &System,
     settings: &SearchSettings,
     worlds: &LearnedWorlds,
-    doubts: [f64; 2],
+    doubts: &Doubts,
     candidates: &[FuzzyPolicy],
     starts: &StartStates,
     numerics: Numerics,
@@ -142,20 +200,46 @@ fn mean_of(values: &[f64]) -> f64 {
 }
 
 /// The mean over worlds, and where one more world's return from fresh start states would lie with 95 %.
-fn interval(returns: &[Vec<f64>], doubt: f64, [lowest, highest]: [f64; 2]) -> (f64, [f64; 2]) {
+fn interval(
+    returns: &[Vec<f64>],
+    clusters: Option<&[usize]>,
+    doubt: f64,
+    [lowest, highest]: [f64; 2],
+) -> (f64, [f64; 2]) {
     let means: Vec<f64> = returns.iter().map(|returns| mean_of(returns)).collect();
     let mean = mean_of(&means);
-    let starts = returns[0].len() as f64;
     // The returns of each start state, averaged over worlds: their variance is that of the start states.
     let by_start =
         (0..returns[0].len()).map(|start| returns.iter().map(|world| world[start]).sum::<f64>() / means.len() as f64);
-    let variance_of_starts = by_start.map(|value| (value - mean).powi(2)).sum::<f64>() / (starts - 1.0).max(1.0);
-    let of_starts = 1.96 * (variance_of_starts / starts).sqrt();
+    let of_starts = half_width(&by_start.collect::<Vec<f64>>(), clusters);
     let count = means.len() as f64;
     let variance_of_worlds = means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     let of_worlds = student(means.len()) * (variance_of_worlds * (1.0 + 1.0 / count)).sqrt();
     let half = of_starts.hypot(of_worlds).hypot(doubt);
     (mean, [(mean - half).max(lowest), (mean + half).min(highest)])
+}
+
+/// Of each range that a state should keep to: the state, the largest share of steps outside over the members, whether it is hard.
+fn kept_ranges(
+    system: &System,
+    worlds: &LearnedWorlds,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Result<Vec<(String, f64, bool)>> {
+    let wanted = system.states().iter().enumerate().filter_map(|(index, state)| Some((index, state, state.keep?)));
+    let mut kept = Vec::new();
+    for (index, state, keep) in wanted {
+        let mut ranges = vec![[f64::MIN / 4.0, f64::MAX / 4.0]; system.states().len()];
+        ranges[index] = keep.range;
+        let support = Support { ranges, worst_moving: 0.0, worst: 0.0, margin: 0.0, free: Vec::new() };
+        let mut worst = 0.0f64;
+        for model in worlds.all_members() {
+            worst = worst.max(share_outside(system, &NetworkWorld::new(model)?, policy, &support, starts, numerics));
+        }
+        kept.push((state.name.clone(), worst, keep.hard));
+    }
+    Ok(kept)
 }
 
 /// The share of a policy's steps whose next state lies outside the log's ranges.
@@ -241,6 +325,8 @@ mod tests {
             absorbing: None,
             known: None,
             actuators: Vec::new(),
+            saturations: Vec::new(),
+            replay: None,
         }
     }
 
@@ -249,7 +335,13 @@ mod tests {
             world: world(members[0]),
             members: members[1..].iter().map(|reward| world(*reward)).collect(),
             judges: judges.iter().map(|reward| world(*reward)).collect(),
-            support: Some(Support { ranges: vec![[-1.0, 1.0]], worst_moving: -1.0, worst: -1.0 }),
+            support: Some(Support {
+                ranges: vec![[-1.0, 1.0]],
+                worst_moving: -1.0,
+                worst: -1.0,
+                margin: 0.0,
+                free: Vec::new(),
+            }),
         }
     }
 
@@ -263,6 +355,7 @@ mod tests {
                 unit: String::new(),
                 limits: [-1.0, 1.0],
                 rate: None,
+                reach: 1.0,
                 alpha: 1.0,
                 rules: vec![Rule { centre: vec![0.0], width: vec![1.0], output: share.atanh() }],
             }],
@@ -283,7 +376,7 @@ mod tests {
     fn chosen_of(candidates: &[FuzzyPolicy], worlds: &LearnedWorlds, settings: &SearchSettings) -> (usize, Promise) {
         let system = system();
         let (starts, numerics) = (system.judging_starts(20), Numerics::detect(Mode::Fast));
-        choose(&system, settings, worlds, [0.0; 2], candidates, &starts, numerics).unwrap().unwrap()
+        choose(&system, settings, worlds, &Doubts::default(), candidates, &starts, numerics).unwrap().unwrap()
     }
 
     fn chosen(worlds: &LearnedWorlds, settings: &SearchSettings) -> (usize, Promise) {

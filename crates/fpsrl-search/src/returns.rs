@@ -7,7 +7,31 @@ use fpsrl_engine::policy::Policy;
 use fpsrl_engine::rollout::{FitnessFunction, StartStates};
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
+use fpsrl_world::quality::student;
 use rayon::prelude::*;
+
+/// The half-width of a 95 % interval for a mean, where some values belong together: their clusters are what is independent.
+///
+/// ```
+/// use fpsrl_search::returns::half_width;
+/// let values = [1.0, 1.0, 3.0, 3.0];
+/// assert!(half_width(&values, None) < half_width(&values, Some(&[0, 0, 1, 1])));
+/// ```
+pub fn half_width(values: &[f64], clusters: Option<&[usize]>) -> f64 {
+    let middle = mean(values);
+    let count = values.len() as f64;
+    let Some(clusters) = clusters else {
+        let variance = values.iter().map(|value| (value - middle).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+        return 1.96 * (variance / count).sqrt();
+    };
+    let mut sums: std::collections::BTreeMap<usize, f64> = std::collections::BTreeMap::new();
+    for (value, cluster) in values.iter().zip(clusters) {
+        *sums.entry(*cluster).or_default() += value - middle;
+    }
+    let groups = sums.len() as f64;
+    let variance = sums.values().map(|sum| sum * sum).sum::<f64>() / (count * count) * groups / (groups - 1.0).max(1.0);
+    student(sums.len()) * variance.sqrt()
+}
 
 /// The mean of some numbers.
 pub fn mean(values: &[f64]) -> f64 {
@@ -45,6 +69,28 @@ pub fn world_returns(
     starts: &StartStates,
     numerics: Numerics,
 ) -> Vec<f64> {
-    let fitness = FitnessFunction::new(world, starts, system.horizon(), system.discount(), numerics);
+    discounted_returns(system, world, policy, starts, system.discount(), numerics)
+}
+
+/// The plain sum of the rewards of a policy from each start state on a world: its return without any discount.
+pub fn plain_sums(
+    system: &System,
+    world: &dyn World,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Vec<f64> {
+    discounted_returns(system, world, policy, starts, 1.0, numerics)
+}
+
+fn discounted_returns(
+    system: &System,
+    world: &dyn World,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    discount: f64,
+    numerics: Numerics,
+) -> Vec<f64> {
+    let fitness = FitnessFunction::new(world, starts, system.horizon(), discount, numerics);
     fitness.returns(policy, &mut fitness.workspace()).to_vec()
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fpsrl_base::error::{Error, Result};
 use fpsrl_data::System;
+use fpsrl_data::tape::Tape;
 use fpsrl_engine::policy::FuzzyPolicy;
 use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::simd::Numerics;
@@ -14,15 +15,15 @@ use fpsrl_world::quality::Verdict;
 use fpsrl_world::{LaggedWorld, LearnedWorlds, NetworkWorld};
 
 use crate::SearchSettings;
-use crate::promise::{self, Promise};
+use crate::promise::{self, Doubts, Promise};
 
 /// The world of a run.
 #[derive(Clone)]
 pub enum WorldSource {
     /// Learned from the log, and how far that can be trusted.
     Learned(Box<(LearnedWorlds, Option<Verdict>)>),
-    /// A process that is the world.
-    Process(Arc<ProcessWorld>),
+    /// A process that is the world, and what its inputs follow.
+    Process(Arc<ProcessWorld>, Option<Arc<Tape>>),
 }
 
 impl WorldSource {
@@ -30,8 +31,21 @@ impl WorldSource {
     pub fn on_lanes(&self, system: &System, caution: f64) -> Result<Vec<Box<dyn World>>> {
         match self {
             Self::Learned(worlds) => worlds.0.on_lanes(caution),
-            Self::Process(process) => Ok(vec![Box::new(LaggedWorld::new(system, Arc::clone(process)))]),
+            Self::Process(process, tape) => {
+                Ok(vec![Box::new(LaggedWorld::new(system, Arc::clone(process)).following(tape.clone()))])
+            }
         }
+    }
+
+    /// The judge's worlds on lanes, if there is a judge that testifies.
+    pub fn judges_on_lanes(&self) -> Result<Vec<Box<dyn World>>> {
+        let Self::Learned(worlds) = self else { return Ok(Vec::new()) };
+        if worlds.1.as_ref().is_some_and(|verdict| verdict.judge_abstains.is_some()) {
+            return Ok(Vec::new());
+        }
+        let lanes =
+            worlds.0.judges.iter().map(|model| -> Result<Box<dyn World>> { Ok(Box::new(NetworkWorld::new(model)?)) });
+        lanes.collect()
     }
 
     /// The first member on lanes.
@@ -46,20 +60,23 @@ impl WorldSource {
                 let model = WorldModel { actuators: Vec::new(), ..worlds.0.world.clone() };
                 Ok(Box::new(NetworkWorld::new(&model)?))
             }
-            Self::Process(process) => Ok(Box::new(LaggedWorld::new(system, Arc::clone(process)).without_actuators())),
+            Self::Process(process, tape) => {
+                let world = LaggedWorld::new(system, Arc::clone(process)).following(tape.clone());
+                Ok(Box::new(world.without_actuators()))
+            }
         }
     }
 
     /// Whether it is a process, which is slower than what was learned.
     pub fn is_process(&self) -> bool {
-        matches!(self, Self::Process(_))
+        matches!(self, Self::Process(..))
     }
 
     /// Whether all that was asked was answered; a process may have failed meanwhile.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Learned(_) => Ok(()),
-            Self::Process(process) => process.check(),
+            Self::Process(process, _) => process.check(),
         }
     }
 
@@ -74,9 +91,9 @@ impl WorldSource {
     ) -> Result<Option<(usize, Promise)>> {
         match self {
             Self::Learned(worlds) => {
-                promise::choose(system, settings, &worlds.0, doubt(&worlds.1), candidates, starts, numerics)
+                promise::choose(system, settings, &worlds.0, &doubts(&worlds.1), candidates, starts, numerics)
             }
-            Self::Process(_) => {
+            Self::Process(..) => {
                 let promise = candidates.first().map(|policy| self.promise(system, policy, starts, numerics));
                 Ok(promise.transpose()?.map(|promise| (0, promise)))
             }
@@ -92,8 +109,8 @@ impl WorldSource {
         numerics: Numerics,
     ) -> Result<Promise> {
         match self {
-            Self::Learned(worlds) => Promise::of(system, &worlds.0, doubt(&worlds.1), policy, starts, numerics),
-            Self::Process(_) => {
+            Self::Learned(worlds) => Promise::of(system, &worlds.0, &doubts(&worlds.1), policy, starts, numerics),
+            Self::Process(..) => {
                 let promise = Promise::on(system, self.first(system)?.as_ref(), policy, starts, numerics);
                 self.check()?;
                 Ok(promise)
@@ -102,7 +119,12 @@ impl WorldSource {
     }
 }
 
-/// How far rewards are in doubt, to the members and to the judge.
-fn doubt(verdict: &Option<Verdict>) -> [f64; 2] {
-    verdict.as_ref().map_or([0.0; 2], |verdict| [verdict.reward_doubt, verdict.judge_doubt])
+/// What is in doubt of worlds.
+fn doubts(verdict: &Option<Verdict>) -> Doubts {
+    let of = |verdict: &Verdict| Doubts {
+        reward: verdict.reward_doubt,
+        judge_reward: verdict.judge_doubt,
+        judge_abstains: verdict.judge_abstains.clone(),
+    };
+    verdict.as_ref().map(of).unwrap_or_default()
 }

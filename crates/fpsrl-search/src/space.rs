@@ -3,11 +3,12 @@
 //! The vector holds, action by action, the centres, widths and output of each rule and the action's α. Of mirrored
 //! rules only one half is in the vector; the other half follows from it.
 
-use fpsrl_engine::policy::{ActionRules, Condition, FuzzyPolicy, Quantity, Rule};
+use fpsrl_engine::policy::{ANYWHERE, ActionRules, Condition, Derived, FuzzyPolicy, MODE_WIDTH, Quantity, Rule};
 
 use crate::PolicySettings;
 use fpsrl_data::System;
 use fpsrl_data::Transitions;
+use fpsrl_data::system::{Lagged, StateVariable};
 
 /// The share of the data on either side that does not count for the bounds of centres.
 const TAIL: f64 = 0.005;
@@ -27,6 +28,8 @@ pub struct RuleSpace {
     absent: Vec<Condition>,
     /// Which parameters of the whole space are in the vector, if some are not.
     kept: Option<Vec<usize>>,
+    /// Whether the rules of an action have the same widths, which stand in the vector once.
+    shared: bool,
     /// How centres stand in the vector, for each variable; none if they stand there themselves.
     slopes: Option<Vec<Slope>>,
 }
@@ -109,9 +112,16 @@ impl RuleSpace {
             .iter()
             .enumerate()
             .map(|(variable, state)| {
+                if !state.values().is_empty() {
+                    return (MODE_PLACE, MODE_LOOK);
+                }
                 let centre = state.centre.unwrap_or_else(|| {
-                    let range = robust_range(&transitions.states[variable]);
-                    if settings.mirrored { symmetric(range) } else { range }
+                    let range = match sum_limit(system, state) {
+                        Some(limit) => [-limit, limit],
+                        None => robust_range(&transitions.states[variable]),
+                    };
+                    let is_error = matches!(state.lag.map(|lag| lag.of), Some(Lagged::Error(_)));
+                    if settings.mirrored || is_error { symmetric(range) } else { range }
                 });
                 let span = centre[1] - centre[0];
                 (centre, state.width.unwrap_or([0.05 * span, 2.0 * span]))
@@ -139,6 +149,8 @@ impl RuleSpace {
                     name: state.name.clone(),
                     unit: state.unit.clone(),
                     periodic: settings.is_periodic(state),
+                    values: state.values().to_vec(),
+                    derived: derived(system, state),
                 })
                 .collect(),
             mirrored: settings.mirrored,
@@ -150,12 +162,13 @@ impl RuleSpace {
                     unit: action.unit.clone(),
                     limits: action.limits,
                     rate: action.rate,
+                    reach: settings.reach,
                     alpha: 1.0,
                     rules: vec![blank.clone(); settings.rules],
                 })
                 .collect(),
         };
-        Self { template, low, high, logarithmic: false, absent: Vec::new(), kept: None, slopes: None }
+        Self { template, low, high, logarithmic: false, absent: Vec::new(), kept: None, shared: false, slopes: None }
     }
 
     /// The same policies with widths and α on a logarithmic scale, where equal steps change what they do equally much: at
@@ -197,12 +210,50 @@ impl RuleSpace {
         space
     }
 
-    /// Whether a parameter of the whole space is a centre.
+    /// Whether a parameter of the whole space is the centre of a quantity.
     fn is_centre(&self, index: usize) -> bool {
         let states = self.template.states.len();
         let action = self.parameters() / self.template.actions.len();
         let within = index % action;
-        within != action - 1 && within % (2 * states + 1) < states
+        let variable = within % (2 * states + 1);
+        within != action - 1 && variable < states && self.template.states[variable].values.is_empty()
+    }
+
+    /// The same policies, of which only those whose rules have the same widths in all rules of an action: each action then changes
+    /// in one direction along every input, however far a state is from what was searched on.
+    pub fn with_shared_widths(mut self) -> Self {
+        self.shared = true;
+        self.without(&[])
+    }
+
+    /// The parameter of the whole space that a parameter takes its value from: of widths that are shared, that of the first rule.
+    fn first_width(&self, index: usize) -> usize {
+        let states = self.template.states.len();
+        let action = self.parameters() / self.template.actions.len();
+        let within = index % action;
+        let place = within % (2 * states + 1);
+        let is_width = within != action - 1 && (states..2 * states).contains(&place);
+        match self.shared && is_width && self.template.states[place - states].values.is_empty() {
+            true => index - within + place,
+            false => index,
+        }
+    }
+
+    /// The space of the policies whose rules look only at what a system lets them see.
+    pub fn seen(self, system: &System) -> Self {
+        let unseen: Vec<usize> =
+            (0..self.template.states.len()).filter(|variable| !system.is_seen(*variable)).collect();
+        if unseen.is_empty() {
+            return self;
+        }
+        let mut absent = Vec::new();
+        for (action, base) in self.template.actions.iter().enumerate() {
+            let searched = if self.template.mirrored { base.rules.len() / 2 } else { base.rules.len() };
+            for rule in 0..searched {
+                absent.extend(unseen.iter().map(|&variable| Condition { action, rule, variable }));
+            }
+        }
+        self.without(&absent)
     }
 
     /// The space of the policies without some conditions, whose centres and widths are not in the vector any more. Of
@@ -220,7 +271,9 @@ impl RuleSpace {
                 [first, first + states]
             })
             .collect();
-        let kept: Vec<usize> = (0..self.parameters()).filter(|index| !gone.contains(index)).collect();
+        let kept: Vec<usize> = (0..self.parameters())
+            .filter(|index| !gone.contains(index) && self.first_width(*index) == *index)
+            .collect();
         let present = |index: &usize| match &self.kept {
             None => *index,
             // What is kept now was kept before.
@@ -233,6 +286,7 @@ impl RuleSpace {
             logarithmic: self.logarithmic,
             absent: all,
             kept: Some(kept),
+            shared: self.shared,
             slopes: self.slopes.clone(),
         }
     }
@@ -252,12 +306,15 @@ impl RuleSpace {
         let states = self.template.states.len();
         let action = self.parameters() / self.template.actions.len();
         let within = index % action;
-        within == action - 1 || (states..2 * states).contains(&(within % (2 * states + 1)))
+        let place = within % (2 * states + 1);
+        let of_a_quantity = |variable: usize| self.template.states[variable].values.is_empty();
+        within == action - 1 || ((states..2 * states).contains(&place) && of_a_quantity(place - states))
     }
 
     /// How many parameters the policies of a problem have: (2 D + 1) · C + 1 for each action, of mirrored rules one half.
     pub fn parameter_count(system: &System, settings: &PolicySettings) -> usize {
-        system.actions().len() * ((2 * system.policy_states().len() + 1) * searched_rules(settings) + 1)
+        let seen = (0..system.policy_states().len()).filter(|variable| system.is_seen(*variable)).count();
+        system.actions().len() * ((2 * seen + 1) * searched_rules(settings) + 1)
     }
 
     /// The lowest value of each parameter.
@@ -298,14 +355,22 @@ impl RuleSpace {
         for action in &policy.actions {
             let searched = if policy.mirrored { action.rules.len() / 2 } else { action.rules.len() };
             for rule in &action.rules[..searched] {
-                match &self.slopes {
-                    None => position.extend(&rule.centre),
-                    Some(slopes) => {
-                        let each = rule.centre.iter().zip(&rule.width).zip(slopes);
-                        position.extend(each.map(|((centre, width), slope)| slope.place(*centre, *width)));
-                    }
+                let modes = self.template.states.iter().map(|state| state.values.len());
+                let each = rule.centre.iter().zip(&rule.width).zip(modes).enumerate();
+                for (variable, ((centre, width), modes)) in each {
+                    position.push(match &self.slopes {
+                        _ if modes > 0 => mode_place(*centre, *width, modes),
+                        None => *centre,
+                        Some(slopes) => slopes[variable].place(*centre, *width),
+                    });
                 }
-                position.extend(rule.width.iter().chain([&rule.output]));
+                let looks = |(width, state): (&f64, &Quantity)| match state.values.is_empty() {
+                    true => *width,
+                    false if *width >= ANYWHERE => 0.75,
+                    false => 0.25,
+                };
+                position.extend(rule.width.iter().zip(&self.template.states).map(looks));
+                position.push(rule.output);
             }
             position.push(action.alpha);
         }
@@ -328,6 +393,11 @@ impl RuleSpace {
         let mut whole = vec![0.0; self.parameters()];
         for (index, value) in kept.iter().zip(position) {
             whole[*index] = *value;
+        }
+        if self.shared {
+            for index in 0..whole.len() {
+                whole[index] = whole[self.first_width(index)];
+            }
         }
         self.decode_whole(&whole, policy);
         for one in &self.absent {
@@ -352,12 +422,17 @@ impl RuleSpace {
                 rule.centre.copy_from_slice(&numbers[..states]);
                 rule.width.copy_from_slice(&numbers[states..2 * states]);
                 rule.output = numbers[2 * states];
-                if self.logarithmic {
-                    rule.width.iter_mut().for_each(|width| *width = width.exp());
-                }
-                if let Some(slopes) = &self.slopes {
-                    for ((centre, width), slope) in rule.centre.iter_mut().zip(&rule.width).zip(slopes) {
-                        *centre = slope.centre(*centre, *width);
+                for (variable, state) in policy.states.iter().enumerate() {
+                    let (centre, width) = (&mut rule.centre[variable], &mut rule.width[variable]);
+                    if !state.values.is_empty() {
+                        (*centre, *width) = mode(*centre, *width, state.values.len());
+                        continue;
+                    }
+                    if self.logarithmic {
+                        *width = width.exp();
+                    }
+                    if let Some(slopes) = &self.slopes {
+                        *centre = slopes[variable].centre(*centre, *width);
                     }
                 }
                 if let Some(mirror) = second.get_mut(index) {
@@ -371,6 +446,41 @@ impl RuleSpace {
             action.alpha = if self.logarithmic { rest[0].exp() } else { rest[0] };
             rest = &rest[1..];
         }
+    }
+}
+
+/// Where the mode of a rule stands in the vector, and whether the rule looks at it: in the lower half it does.
+const MODE_PLACE: [f64; 2] = [-1.0, 1.0];
+const MODE_LOOK: [f64; 2] = [0.0, 1.0];
+
+/// The mode at a place, as centre and width.
+fn mode(place: f64, look: f64, modes: usize) -> (f64, f64) {
+    if look > 0.5 {
+        return (0.0, ANYWHERE);
+    }
+    let number = (0.5 * (place + 1.0) * modes as f64).floor();
+    (number.clamp(0.0, modes as f64 - 1.0), MODE_WIDTH)
+}
+
+/// The place of a mode.
+fn mode_place(centre: f64, width: f64, modes: usize) -> f64 {
+    if width >= ANYWHERE { 0.0 } else { 2.0 * (centre + 0.5) / modes as f64 - 1.0 }
+}
+
+/// How far the running sum may go that a variable is, if it is one.
+fn sum_limit(system: &System, state: &StateVariable) -> Option<f64> {
+    match state.lag?.of {
+        Lagged::Sum(of) => system.states()[of].tracks?.limit,
+        _ => None,
+    }
+}
+
+/// What a controller computes a variable from, if it does.
+fn derived(system: &System, state: &StateVariable) -> Option<Derived> {
+    match state.lag?.from {
+        fpsrl_data::system::Carried::Error { state, set_point } => Some(Derived::Error { state, set_point }),
+        fpsrl_data::system::Carried::Sum { error } => Some(Derived::Sum { error, limit: sum_limit(system, state)? }),
+        _ => None,
     }
 }
 

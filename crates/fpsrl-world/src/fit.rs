@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use super::absorbing::{AbsorbingModel, Arrival};
 use super::actuator::Actuator;
+use super::given::{self, Saturation};
 use super::known::{KnownParts, KnownTerminal};
 use super::lag;
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
@@ -26,6 +27,7 @@ use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_data::System;
 use fpsrl_data::scaling::Scale;
 use fpsrl_data::split::{FEWEST_ROWS, Split};
+use fpsrl_data::system::Lagged;
 use fpsrl_data::{Transitions, absorbing};
 use fpsrl_engine::formula::{self, Formula};
 use starts::{stops, trees};
@@ -38,6 +40,9 @@ const MOST_FOR_THE_REWARD: usize = 20_000;
 
 /// Up to so many training rows, their mirror images are worth their price.
 const MOST_MIRRORED: usize = 5_000;
+
+/// The spread of an input that a network does not see: on its scale everything is 0.
+const BLIND: f64 = 1e30;
 
 /// The part of the epochs that every start gets before the best one goes on alone.
 const PROBE: f64 = 0.2;
@@ -166,10 +171,17 @@ pub(super) fn fit_member(
     others::replace(own, settings, &quantities, member.like, &mut variables, progress);
     let mut reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
     variables.extend(lag::carried(system));
-    let limits = |fold: fn(f64, f64) -> f64, first| all.rewards.iter().copied().fold(first, fold);
+    // What is given stands among them in the order of the system.
+    for (index, given) in given::given(system) {
+        variables.insert(index, given);
+    }
+    let costs = settings.costs.as_ref().map(|costs| all.rewards_by(costs));
+    let before_costs: Vec<f64> =
+        (0..all.len()).map(|row| all.rewards[row] + costs.as_ref().map_or(0.0, |costs| costs[row].max(0.0))).collect();
+    let limits = |fold: fn(f64, f64) -> f64, first| before_costs.iter().copied().fold(first, fold);
     let mut reward_limits = [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)];
     if let Some(formula) = &settings.reward {
-        reward.generalisation_error = disagreement(formula, all);
+        reward.generalisation_error = disagreement(formula, all, &before_costs);
         reward.validation_error = reward.generalisation_error;
         reward_limits = known_limits(system, formula, reward_limits);
     }
@@ -195,8 +207,10 @@ pub(super) fn fit_member(
         reward,
         reward_limits,
         absorbing: None,
-        known: KnownParts::new(known_reward, terminal),
+        known: KnownParts::new(known_reward, terminal, settings.costs.as_ref().map(|costs| costs.text().to_owned())),
         actuators: Actuator::of(system),
+        saturations: Saturation::of(system),
+        replay: None,
     };
     if settings.terminal.is_some() {
         return Ok(world);
@@ -236,9 +250,9 @@ fn evaluated(formula: &Formula, transitions: &Transitions) -> Vec<f64> {
 }
 
 /// The mean squared difference between a known reward and the log's, over the variance of the log's.
-fn disagreement(formula: &Formula, transitions: &Transitions) -> f64 {
-    let scale = Scale::standard(&transitions.rewards);
-    let pairs = evaluated(formula, transitions).into_iter().zip(&transitions.rewards);
+fn disagreement(formula: &Formula, transitions: &Transitions, rewards: &[f64]) -> f64 {
+    let scale = Scale::standard(rewards);
+    let pairs = evaluated(formula, transitions).into_iter().zip(rewards);
     pairs.map(|(value, reward)| ((value - reward) / scale.spread).powi(2)).sum::<f64>() / transitions.len() as f64
 }
 
@@ -267,7 +281,7 @@ fn arrivals(world: &WorldModel, transitions: &Transitions, later_rewards: &[Opti
             };
             // A plant stops by where it is, not by where it was.
             let current = |mut state: Vec<f64>| {
-                state.truncate(transitions.current_states());
+                state.truncate(transitions.own_states());
                 state
             };
             Arrival {
@@ -331,19 +345,32 @@ fn quantities(
     split: &Split,
     for_the_reward: &[usize],
 ) -> Vec<Quantity> {
-    let scaled = |column: &Vec<f64>| {
-        let scale = Scale::robust(column);
-        (scale, column.iter().map(|&value| scale.apply(value)).collect::<Vec<f64>>())
+    let scaled = |(blind, column): (bool, &Vec<f64>)| {
+        // On this scale everything is 0.
+        let scale = if blind { Scale { centre: 0.0, spread: BLIND } } else { Scale::robust(column) };
+        (scale, column.iter().map(|&value| if blind { 0.0 } else { scale.apply(value) }).collect::<Vec<f64>>())
     };
-    let (scales, columns): (Vec<Scale>, Vec<Vec<f64>>) =
-        transitions.states.iter().chain(&transitions.actions).chain(&transitions.next_states).map(scaled).unzip();
+    let blind = |index: usize| system.is_blind_to(index);
+    let places = || transitions.states.iter().enumerate().map(|(index, column)| (blind(index), column));
+    // A learned reward may look at set-points and errors, but neither at sums nor at the place.
+    let hidden = |index: usize| {
+        let of = system.states()[index].lag.map(|lag| lag.of);
+        matches!(of, Some(Lagged::Sum(_) | Lagged::Place))
+    };
+    let nexts = transitions.next_states.iter().enumerate().map(|(index, column)| (hidden(index), column));
+    let actions = transitions.actions.iter().map(|column| (false, column));
+    let (scales, columns): (Vec<Scale>, Vec<Vec<f64>>) = places().chain(actions).chain(nexts).map(scaled).unzip();
     let dynamics = system.states().len() + system.actions().len();
-    let mut wanted: Vec<(String, bool, usize, Vec<f64>)> = system.states()[..system.current_states()]
+    let mut wanted: Vec<(String, bool, usize, Vec<f64>)> = system.states()[..system.own_states()]
         .iter()
         .enumerate()
         .map(|(index, state)| (state.name.clone(), state.angle, dynamics, transitions.difference(index, state.angle)))
         .collect();
-    wanted.push(("reward".into(), false, columns.len(), transitions.rewards.clone()));
+    // What is known of the reward need not be learned.
+    let costs = settings.costs.as_ref().map(|costs| transitions.rewards_by(costs));
+    let rewards = transitions.rewards.iter().enumerate();
+    let rewards = rewards.map(|(row, reward)| reward + costs.as_ref().map_or(0.0, |costs| costs[row].max(0.0)));
+    wanted.push(("reward".into(), false, columns.len(), rewards.collect()));
     wanted
         .into_par_iter()
         .enumerate()
@@ -578,9 +605,9 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     fn turntable() -> System {
-        let state = |name: &str, angle| WrittenState {
+        let state = |name: &str, angle: bool| WrittenState {
             name: name.into(),
-            angle: Some(angle),
+            angle: Some(angle.into()),
             start: Some([-1.0, 1.0]),
             ..WrittenState::default()
         };

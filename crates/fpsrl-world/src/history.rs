@@ -64,11 +64,13 @@ fn unexplained(system: &System, log: &Transitions, rows: &[usize], split: &Split
         let scale = Scale::robust(&values);
         values.into_iter().map(|value| scale.apply(value)).collect::<Vec<f64>>()
     };
-    let inputs: Vec<Vec<f64>> = (0..=steps)
-        .flat_map(|lag| log.states.iter().chain(&log.actions).map(move |column| lagged(column, lag)))
-        .collect();
+    // A set-point acts through the controller alone.
+    let states =
+        || log.states.iter().enumerate().filter(|(index, _)| !system.is_blind_to(*index)).map(|(_, column)| column);
+    let inputs: Vec<Vec<f64>> =
+        (0..=steps).flat_map(|lag| states().chain(&log.actions).map(move |column| lagged(column, lag))).collect();
     let shape = Shape::new(inputs.len(), NEURONS, 1);
-    let errors: Vec<f64> = (0..system.current_states())
+    let errors: Vec<f64> = (0..system.own_states())
         .into_par_iter()
         .map(|variable| {
             let changes = log.difference(variable, system.states()[variable].angle);

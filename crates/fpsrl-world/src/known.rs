@@ -15,6 +15,9 @@ pub struct KnownParts {
     pub reward: Option<String>,
     /// When a transition is absorbing; null if that is learned.
     pub terminal: Option<KnownTerminal>,
+    /// What a transition costs besides its reward; null if that is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<String>,
     #[serde(skip)]
     parsed: Parsed,
 }
@@ -31,9 +34,9 @@ impl PartialEq for Parsed {
 
 impl KnownParts {
     /// What is known; none if nothing is.
-    pub fn new(reward: Option<String>, terminal: Option<KnownTerminal>) -> Option<Self> {
-        let known = reward.is_some() || terminal.is_some();
-        known.then(|| Self { reward, terminal, parsed: Parsed::default() })
+    pub fn new(reward: Option<String>, terminal: Option<KnownTerminal>, costs: Option<String>) -> Option<Self> {
+        let known = reward.is_some() || terminal.is_some() || costs.is_some();
+        known.then(|| Self { reward, terminal, costs, parsed: Parsed::default() })
     }
 
     /// The same over the variables of a world, parsed once.
@@ -63,6 +66,7 @@ pub struct KnownTerminal {
 pub(super) struct KnownKernel {
     pub(super) reward: Option<Formula>,
     pub(super) terminal: Option<(Formula, f32, f32)>,
+    pub(super) costs: Option<Formula>,
 }
 
 impl KnownKernel {
@@ -72,11 +76,12 @@ impl KnownKernel {
             let condition = Formula::parse(&terminal.condition, names, Kind::Truth)?;
             Ok((condition, terminal.reward as f32, terminal.later_reward as f32))
         });
-        Ok(Self { reward, terminal: terminal.transpose()? })
+        let costs = known.costs.as_ref().map(|text| Formula::parse(text, names, Kind::Number)).transpose()?;
+        Ok(Self { reward, terminal: terminal.transpose()?, costs })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.reward.is_none() && self.terminal.is_none()
+        self.reward.is_none() && self.terminal.is_none() && self.costs.is_none()
     }
 
     /// Sets what is known of a step whose next states stand in the columns, while `before` holds the states before it.
@@ -109,6 +114,9 @@ impl KnownKernel {
                     }
                 }
             });
+        }
+        if let Some(costs) = &self.costs {
+            costs.evaluate_lanes(live, column, |lane, value| rewards[lane] -= value.max(0.0));
         }
     }
 }

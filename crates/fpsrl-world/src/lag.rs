@@ -2,13 +2,17 @@
 //!
 //! Each is a weighted sum, which is exact: its change is what it becomes less what it is. So a world with lags is an ordinary world to whoever computes it: on rows, on lanes, or in a browser.
 
+use std::sync::Arc;
+
 use super::actuator::Actuator;
+use super::given::{self, Saturation, running_sum};
 use super::model::{VariableModel, WorldModel};
 use super::predictor::Predictor;
 use fpsrl_data::System;
 use fpsrl_data::scaling::Scale;
 use fpsrl_data::system::Carried;
-use fpsrl_engine::rollout::Lanes;
+use fpsrl_data::tape::Tape;
+use fpsrl_engine::rollout::{Columns, Lanes};
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 
@@ -23,6 +27,7 @@ pub(super) fn carried(system: &System) -> Vec<VariableModel> {
             Carried::State(other) => (weights[own], weights[other]) = (-1.0, 1.0),
             Carried::Action(action) => (weights[own], weights[states + action]) = (-1.0, 1.0),
             Carried::SetPoint(action) => weights[states + action] = 1.0,
+            Carried::Error { .. } | Carried::Sum { .. } | Carried::Place => return None,
         }
         Some(VariableModel {
             name: state.name.clone(),
@@ -46,9 +51,9 @@ impl WorldModel {
 }
 
 impl VariableModel {
-    /// Whether it is lagged: carried along, and nothing that was learned.
+    /// Whether it is lagged or given: nothing that was learned.
     pub fn is_carried(&self) -> bool {
-        matches!(self.predictor, Predictor::Carried(_))
+        matches!(self.predictor, Predictor::Carried(_) | Predictor::Given(_))
     }
 }
 
@@ -58,6 +63,10 @@ pub struct LaggedWorld<W> {
     states: usize,
     carried: Vec<(usize, Carried)>,
     actuators: Vec<Actuator>,
+    saturations: Vec<Saturation>,
+    /// How far each running sum may go, by its number.
+    limits: Vec<(usize, f64)>,
+    tape: Option<Arc<Tape>>,
 }
 
 impl<W: World> LaggedWorld<W> {
@@ -69,6 +78,45 @@ impl<W: World> LaggedWorld<W> {
             states: system.states().len(),
             carried: system.states().iter().enumerate().filter_map(carried).collect(),
             actuators: Actuator::of(system),
+            saturations: Saturation::of(system),
+            limits: given::sums(system),
+            tape: None,
+        }
+    }
+
+    /// The same, with inputs as they are on a tape.
+    pub fn following(self, tape: Option<Arc<Tape>>) -> Self {
+        Self { tape, ..self }
+    }
+
+    /// Puts in what is given: inputs, errors, running sums, the place.
+    fn give(&self, before: &[f32], columns: Columns<'_>) {
+        let Columns { live, stride, states, actions, .. } = columns;
+        let place = self.carried.iter().find(|(_, from)| *from == Carried::Place).map(|(own, _)| *own);
+        for lane in 0..live {
+            let was = |variable: usize| f64::from(before[variable * stride + lane]);
+            if let (Some(tape), Some(place)) = (&self.tape, place) {
+                let at = was(place) as usize;
+                let after = tape.next.get(at).map_or(at, |next| *next as usize);
+                for (variable, values) in &tape.inputs {
+                    states[variable * stride + lane] = values.get(after).map_or(was(*variable), |value| *value) as f32;
+                }
+                states[place * stride + lane] = after as f32;
+            }
+            for &(own, from) in &self.carried {
+                let is = |variable: usize| f64::from(states[variable * stride + lane]);
+                states[own * stride + lane] = match from {
+                    Carried::Error { state, set_point } => is(set_point) - is(state),
+                    Carried::Sum { error } => {
+                        let limit =
+                            self.limits.iter().find(|(sum, _)| *sum == own).map_or(f64::MAX, |(_, limit)| *limit);
+                        let action = |index: usize| f64::from(actions[index * stride + lane]);
+                        let saturated = self.saturations.iter().any(|one| one.is_reached(&was, &action));
+                        running_sum(was(own), is(error), limit, saturated)
+                    }
+                    _ => continue,
+                } as f32;
+            }
         }
     }
 
@@ -104,9 +152,11 @@ impl<W: World> World for LaggedWorld<W> {
                     Carried::State(other) => before[other * stride + lane],
                     Carried::Action(index) => action(index),
                     Carried::SetPoint(index) => before[own * stride + lane] + action(index),
+                    Carried::Error { .. } | Carried::Sum { .. } | Carried::Place => continue,
                 };
             }
         }
+        self.give(&before, columns);
     }
 
     fn largest_reward(&self) -> f64 {

@@ -4,10 +4,11 @@
 
 use super::absorbing::Region;
 use super::actuator::Actuator;
+use super::given::{Given, Saturation};
 use super::kernel::{Group, WIDEST};
 use super::known::KnownKernel;
 use super::model::WorldModel;
-use super::predictor::PredictorKernel;
+use super::predictor::{Predictor, PredictorKernel};
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_engine::rollout::{Columns, Lanes};
@@ -27,7 +28,103 @@ pub struct NetworkWorld {
     absorbing: Vec<Region>,
     known: KnownKernel,
     actuators: Vec<Actuator>,
+    moves: Vec<Move>,
+    following: Option<Following>,
     width: usize,
+}
+
+/// How a variable gets its next value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Move {
+    /// Predicted; what the log's plant did beyond that stands in this column of what is given, if it does.
+    Predicted(Option<usize>),
+    /// It stands in this column of what is given.
+    Given(usize),
+    /// It stays as it is.
+    Held,
+    /// A variable less another, after the step.
+    Error { state: usize, set_point: usize },
+    /// The running sum of an error, which stops growing where a column of what is given is not 0.
+    Sum { error: usize, limit: f32, saturated: usize },
+}
+
+/// What rollouts follow, laid out for lanes.
+#[derive(Clone, Debug)]
+struct Following {
+    place: Option<usize>,
+    next: Vec<u32>,
+    inputs: Vec<Vec<f32>>,
+    residuals: Vec<Vec<f32>>,
+    saturations: Vec<Saturation>,
+    columns: usize,
+}
+
+impl Following {
+    /// What is given to a model, and how each of its variables moves.
+    fn new(model: &WorldModel) -> (Option<Self>, Vec<Move>) {
+        let mut moves = vec![Move::Predicted(None); model.variables.len()];
+        if !model.has_given() {
+            return (None, moves);
+        }
+        let place = model.variables.iter().position(|part| part.predictor == Predictor::Given(Given::Place {}));
+        let single = |values: &Vec<f64>| values.iter().map(|&value| value as f32).collect::<Vec<f32>>();
+        let replay = model.replay.clone().unwrap_or_default();
+        let (inputs, residuals) = (&replay.tape.inputs, &replay.residuals);
+        // The columns: inputs, what is added to predictions, the next place, and whether an action is at a limit.
+        let (at_place, at_limit) = (inputs.len() + residuals.len(), inputs.len() + residuals.len() + 1);
+        for (variable, part) in model.variables.iter().enumerate() {
+            let Predictor::Given(given) = part.predictor else { continue };
+            let column = inputs.iter().position(|(input, _)| *input == variable);
+            moves[variable] = match given {
+                Given::Input {} => column.map_or(Move::Held, Move::Given),
+                Given::Place {} => Move::Given(at_place),
+                Given::Error { state, set_point } => Move::Error { state, set_point },
+                Given::Sum { error, limit } => Move::Sum { error, limit: limit as f32, saturated: at_limit },
+            };
+        }
+        for (column, (variable, _)) in residuals.iter().enumerate() {
+            moves[*variable] = Move::Predicted(Some(inputs.len() + column));
+        }
+        let following = Self {
+            place,
+            next: replay.tape.next.clone(),
+            inputs: inputs.iter().map(|(_, values)| single(values)).collect(),
+            residuals: residuals.iter().map(|(_, values)| single(values)).collect(),
+            saturations: model.saturations.clone(),
+            columns: at_limit + 1,
+        };
+        (Some(following), moves)
+    }
+
+    /// Writes what is given to each lane behind what stands in the scratch already.
+    fn lay_out(&self, columns: &mut Columns<'_>) {
+        let Columns { live, stride, states, actions, scratch, .. } = columns;
+        let (live, stride, begin) = (*live, *stride, scratch.len());
+        scratch.resize(begin + self.columns * stride, 0.0);
+        let given = &mut scratch[begin..];
+        let last = self.next.len().saturating_sub(1);
+        for lane in 0..live {
+            let at = self.place.map_or(0.0, |place| states[place * stride + lane]);
+            let at = (at.max(0.0) as usize).min(last);
+            let after = self.next.get(at).map_or(at, |next| *next as usize);
+            for (column, values) in self.inputs.iter().enumerate() {
+                given[column * stride + lane] = values[after];
+            }
+            for (column, values) in self.residuals.iter().enumerate() {
+                given[(self.inputs.len() + column) * stride + lane] = values[at];
+            }
+            given[(self.columns - 2) * stride + lane] = after as f32;
+        }
+        let saturated = &mut given[(self.columns - 1) * stride..];
+        for one in &self.saturations {
+            let [low, high] = one.inner().map(|limit| limit as f32);
+            for lane in 0..live {
+                let last = one.changes.map_or(0.0, |variable| states[variable * stride + lane]);
+                let value = actions[one.action * stride + lane] + last;
+                saturated[lane] = if value > low && value < high { saturated[lane] } else { 1.0 };
+            }
+        }
+    }
 }
 
 impl NetworkWorld {
@@ -50,7 +147,10 @@ impl NetworkWorld {
                 "take fewer neurons or fewer variables",
             ));
         }
+        let (following, moves) = Following::new(model);
         Ok(Self {
+            moves,
+            following,
             action_count: model.actions.len(),
             origin,
             angles: model.variables.iter().map(|variable| variable.angle).collect(),
@@ -67,14 +167,19 @@ impl NetworkWorld {
     }
 
     #[inline(always)]
-    fn advance_all<S: Simd, A: Arithmetic, const CAPACITY: usize>(&self, simd: S, mut columns: Columns<'_>) {
+    fn advance_all<S: Simd, A: Arithmetic, const CAPACITY: usize>(
+        &self,
+        simd: S,
+        mut columns: Columns<'_>,
+        given: &[f32],
+    ) {
         let width = S::f32s::LEN;
         let live = columns.live;
         // Groups of two vectors, unless one does for what is left at the end.
         let rest = live % (2 * width);
         let paired = if rest > width { live } else { live - rest };
-        self.advance_groups::<S, A, CAPACITY, 2>(simd, &mut columns, 0, paired);
-        self.advance_groups::<S, A, CAPACITY, 1>(simd, &mut columns, paired, live);
+        self.advance_groups::<S, A, CAPACITY, 2>(simd, &mut columns, given, 0, paired);
+        self.advance_groups::<S, A, CAPACITY, 1>(simd, &mut columns, given, paired, live);
     }
 
     /// Advances the lanes from `begin` up to `end`, in groups of so many vectors.
@@ -83,6 +188,7 @@ impl NetworkWorld {
         &self,
         simd: S,
         columns: &mut Columns<'_>,
+        given: &[f32],
         begin: usize,
         end: usize,
     ) {
@@ -99,17 +205,47 @@ impl NetworkWorld {
         let actions = &columns.actions[..self.action_count * stride];
         let known = self.variables.len() + self.action_count;
         for lane in (begin..end).step_by(VECTORS * S::f32s::LEN) {
-            let given = states.chunks_exact(stride).chain(actions.chunks_exact(stride));
-            for ((input, column), &origin) in inputs.iter_mut().zip(given).zip(&self.origin) {
+            let known_columns = states.chunks_exact(stride).chain(actions.chunks_exact(stride));
+            for ((input, column), &origin) in inputs.iter_mut().zip(known_columns).zip(&self.origin) {
                 *input = relative::<S, VECTORS>(load::<S, VECTORS>(simd, column, lane), origin);
             }
             for (variable, (kernel, column)) in self.variables.iter().zip(states.chunks_exact_mut(stride)).enumerate() {
-                let change = kernel.evaluate::<S, A, CAPACITY, VECTORS>(simd, &inputs[..known], &mut buffers);
                 let mut next = load::<S, VECTORS>(simd, column, lane);
-                for (next, change) in next.iter_mut().zip(change) {
-                    *next += change;
-                    if self.angles[variable] {
-                        *next = wrap::<S, A>(simd, *next);
+                match self.moves[variable] {
+                    Move::Predicted(beyond) => {
+                        let change = kernel.evaluate::<S, A, CAPACITY, VECTORS>(simd, &inputs[..known], &mut buffers);
+                        let mut more = zero;
+                        if let Some(column) = beyond {
+                            more = load::<S, VECTORS>(simd, &given[column * stride..], lane);
+                        }
+                        for ((next, change), more) in next.iter_mut().zip(change).zip(more) {
+                            *next += change;
+                            if beyond.is_some() {
+                                *next += more;
+                            }
+                            if self.angles[variable] {
+                                *next = wrap::<S, A>(simd, *next);
+                            }
+                        }
+                    }
+                    Move::Given(column) => next = load::<S, VECTORS>(simd, &given[column * stride..], lane),
+                    Move::Held => {}
+                    Move::Error { state, set_point } => {
+                        let wanted = relative::<S, VECTORS>(inputs[known + set_point], -self.origin[known + set_point]);
+                        let is = relative::<S, VECTORS>(inputs[known + state], -self.origin[known + state]);
+                        for ((next, wanted), is) in next.iter_mut().zip(wanted).zip(is) {
+                            *next = wanted - is;
+                        }
+                    }
+                    Move::Sum { error, limit, saturated } => {
+                        let error = relative::<S, VECTORS>(inputs[known + error], -self.origin[known + error]);
+                        let stops = load::<S, VECTORS>(simd, &given[saturated * stride..], lane);
+                        let limit = S::f32s::splat(simd, limit);
+                        for ((next, error), stops) in next.iter_mut().zip(error).zip(stops) {
+                            let wanted = (*next + error).max(-limit).min(limit);
+                            let grows = wanted.abs().simd_gt(next.abs()).select(stops, S::f32s::splat(simd, 0.0));
+                            *next = grows.simd_gt(S::f32s::splat(simd, 0.0)).select(*next, wanted);
+                        }
                     }
                 }
                 store::<S, VECTORS>(column, lane, next);
@@ -201,25 +337,30 @@ impl World for NetworkWorld {
     fn advance(&self, lanes: &mut Lanes, numerics: Numerics) {
         let mut columns = lanes.columns();
         self.actuators.iter().for_each(|actuator| actuator.apply_to(&mut columns));
+        columns.scratch.clear();
         if !self.known.is_empty() {
-            columns.scratch.clear();
             columns.scratch.extend_from_slice(columns.states);
         }
+        let known = columns.scratch.len();
+        if let Some(following) = &self.following {
+            following.lay_out(&mut columns);
+        }
+        let scratch = std::mem::take(columns.scratch);
+        let given = &scratch[known..];
         // The buffers of the usual ten neurons are cleared in no time; larger ones only where they are needed.
         if self.width <= 16 {
-            dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, 16>(simd, columns));
+            dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, 16>(simd, columns, given));
         } else {
-            dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, WIDEST>(simd, columns));
+            dispatch_numerics!(numerics, simd, Chosen => self.advance_all::<_, Chosen, WIDEST>(simd, columns, given));
         }
         if !self.absorbing.is_empty() {
             self.absorb(lanes);
         }
         if !self.known.is_empty() {
-            let mut columns = lanes.columns();
-            let before = std::mem::take(columns.scratch);
-            self.known.apply(&mut columns, &before, self.reward_limits);
-            *columns.scratch = before;
+            self.known.apply(&mut lanes.columns(), &scratch, self.reward_limits);
         }
+        // Room that is allocated serves the next step too.
+        *lanes.columns().scratch = scratch;
     }
 
     fn largest_reward(&self) -> f64 {
@@ -276,6 +417,8 @@ mod tests {
             absorbing: None,
             known: None,
             actuators: Vec::new(),
+            saturations: Vec::new(),
+            replay: None,
         }
     }
 
@@ -322,6 +465,7 @@ mod tests {
         model.known = KnownParts::new(
             Some("next_rho - 2 * previous_rho + 0.1 * force - abs(theta)".into()),
             Some(KnownTerminal { condition: "rho > 1.5".into(), reward: 5.0, later_reward: -0.25 }),
+            None,
         );
         (model.variables[0].name, model.variables[1].name) = ("theta".into(), "rho".into());
         assert_eq!(model.validate(), Ok(()));
@@ -349,7 +493,7 @@ mod tests {
             }
         }
         assert!((3..37).contains(&absorbed), "{absorbed}");
-        model.known = KnownParts::new(Some("rho +".into()), None);
+        model.known = KnownParts::new(Some("rho +".into()), None, None);
         assert!(model.validate().unwrap_err().contains("character 6"));
     }
 

@@ -7,10 +7,12 @@
 pub mod absorbing;
 mod actuator;
 pub mod ensemble;
+pub mod evidence;
 pub mod file;
 pub mod fit;
 pub mod forest;
 pub mod gaussian_process;
+pub mod given;
 pub mod history;
 mod kernel;
 pub mod known;

@@ -3,12 +3,15 @@
 //!
 //! Everything outside of the networks is physical: states, actions, rewards. Each network has its own scales.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::absorbing::{AbsorbingModel, Region};
 use super::actuator::Actuator;
 use super::forest::Forest;
 use super::gaussian_process::GaussianProcess;
+use super::given::{Given, Replay, Saturation};
 use super::known::{KnownKernel, KnownParts};
 use super::network::Network;
 use super::predictor::Predictor;
@@ -45,6 +48,12 @@ pub struct WorldModel {
     /// How actions are applied, where that takes more than taking them as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actuators: Vec<Actuator>,
+    /// The limits of the actions, where running sums must know of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub saturations: Vec<Saturation>,
+    /// What rollouts follow; it comes from the log, and stands in no file.
+    #[serde(skip)]
+    pub replay: Option<Arc<Replay>>,
 }
 
 /// One learned quantity.
@@ -91,6 +100,8 @@ struct VariableFile {
     forest: Option<Forest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     carried: Option<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    given: Option<Given>,
 }
 
 impl From<VariableModel> for VariableFile {
@@ -98,12 +109,13 @@ impl From<VariableModel> for VariableFile {
         let VariableModel { name, angle, inputs, output, validation_error, generalisation_error, depths, predictor } =
             model;
         let layers = predictor.layers();
-        let (mut network, mut gaussian_process, mut forest, mut carried) = (None, None, None, None);
+        let (mut network, mut gaussian_process, mut forest, mut carried, mut given) = (None, None, None, None, None);
         match predictor {
             Predictor::Network(own) => network = Some(own),
             Predictor::GaussianProcess(own) => gaussian_process = Some(own),
             Predictor::Forest(own) => forest = Some(own),
             Predictor::Carried(own) => carried = Some(own),
+            Predictor::Given(own) => given = Some(own),
         }
         Self {
             name,
@@ -118,6 +130,7 @@ impl From<VariableModel> for VariableFile {
             gaussian_process,
             forest,
             carried,
+            given,
         }
     }
 }
@@ -131,11 +144,14 @@ impl TryFrom<VariableFile> for VariableModel {
             file.gaussian_process.map(Predictor::GaussianProcess),
             file.forest.map(Predictor::Forest),
             file.carried.map(Predictor::Carried),
+            file.given.map(Predictor::Given),
         ];
         let mut predictors = predictors.into_iter().flatten();
         let name = file.name;
         let (Some(predictor), None) = (predictors.next(), predictors.next()) else {
-            return Err(format!("`{name}` must have exactly one of network, gaussian_process, forest and carried"));
+            return Err(format!(
+                "`{name}` must have exactly one of network, gaussian_process, forest, carried and given"
+            ));
         };
         if predictor.layers() != file.layers {
             let told = |layers: Option<usize>| layers.map_or("none".into(), |layers| layers.to_string());
@@ -210,7 +226,7 @@ impl WorldModel {
     /// One step from a state under an action that has been applied, such as one of a log.
     pub fn respond(&self, state: &[f64], action: &[f64]) -> (Vec<f64>, f64) {
         let before = || state.iter().chain(action).copied();
-        let next: Vec<f64> = self
+        let mut next: Vec<f64> = self
             .variables
             .iter()
             .zip(state)
@@ -219,17 +235,28 @@ impl WorldModel {
                 if variable.angle { wrap_angle(moved) } else { moved }
             })
             .collect();
+        if self.has_given() {
+            self.give(state, action, &mut next);
+        }
         let reward = match (self.known_reward(state, action, &next), self.absorbed(state, action, &next)) {
             (Some(reward), _) => reward,
             (None, Some((reward, _))) => reward,
             (None, None) => self.reward(state, action, &next),
         };
-        (next, reward)
+        let costs = self.costs(state, action, &next);
+        (next, reward - costs)
     }
 
     /// What the user knows, parsed once; none if that is nothing.
     pub(super) fn known_kernel(&self) -> Result<Option<&KnownKernel>, FormulaError> {
         self.known.as_ref().map(|known| known.kernel(&self.states, &self.actions)).transpose()
+    }
+
+    /// What a transition costs besides its reward.
+    pub fn costs(&self, state: &[f64], action: &[f64], next: &[f64]) -> f64 {
+        let Ok(Some(KnownKernel { costs: Some(costs), .. })) = self.known_kernel() else { return 0.0 };
+        // What cannot be computed costs nothing; it earns the worst anyway.
+        costs.evaluate(&formula::values(state, action, next)).max(0.0)
     }
 
     /// The reward as the user's formula gives it, within the limits, if there is one.
@@ -295,6 +322,9 @@ impl WorldModel {
                 return Err(format!("an actuator is broken: {text}"));
             }
         }
+        if let Some(text) = self.given_fault() {
+            return Err(text);
+        }
         self.known_kernel().map_err(|error| format!("a known part is broken: {error}"))?;
         let [lowest, highest] = self.reward_limits;
         if !(lowest.is_finite() && highest.is_finite() && lowest <= highest) {
@@ -341,6 +371,8 @@ mod tests {
             absorbing: None,
             known: None,
             actuators: Vec::new(),
+            saturations: Vec::new(),
+            replay: None,
         }
     }
 

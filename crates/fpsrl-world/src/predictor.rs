@@ -10,6 +10,7 @@ use super::forest::Forest;
 use super::forest::lanes::ForestKernel;
 use super::gaussian_process::GaussianProcess;
 use super::gaussian_process::lanes::ProcessKernel;
+use super::given::Given;
 use super::kernel::{Group, NetworkKernel};
 use super::network::{Layer, Network};
 use fpsrl_data::scaling::Scale;
@@ -27,6 +28,8 @@ pub enum Predictor {
     Forest(Forest),
     /// Not learned: the past is carried along. The change is the sum of the inputs with these weights.
     Carried(Vec<f64>),
+    /// Not learned: an input, or what follows from other variables after the step.
+    Given(Given),
 }
 
 impl Predictor {
@@ -37,6 +40,8 @@ impl Predictor {
             Self::GaussianProcess(process) => process.evaluate(inputs),
             Self::Forest(forest) => forest.evaluate(inputs),
             Self::Carried(weights) => weights.iter().zip(inputs).map(|(weight, value)| weight * value).sum(),
+            // What it becomes does not follow from the state before the step.
+            Self::Given(_) => 0.0,
         }
     }
 
@@ -46,7 +51,7 @@ impl Predictor {
         match self {
             Self::GaussianProcess(process) => Some(process.variance(inputs)),
             Self::Forest(forest) => Some(forest.variance(inputs)),
-            Self::Network(_) | Self::Carried(_) => None,
+            Self::Network(_) | Self::Carried(_) | Self::Given(_) => None,
         }
     }
 
@@ -55,7 +60,7 @@ impl Predictor {
         match self {
             Self::Network(network) => Some(Cow::Borrowed(network)),
             Self::Carried(weights) => Some(Cow::Owned(sum(weights))),
-            Self::GaussianProcess(_) | Self::Forest(_) => None,
+            Self::GaussianProcess(_) | Self::Forest(_) | Self::Given(_) => None,
         }
     }
 
@@ -79,6 +84,7 @@ impl Predictor {
             Self::Carried(weights) => {
                 (!weights.iter().all(|weight| weight.is_finite())).then(|| "a weight is not finite".into())
             }
+            Self::Given(_) => None,
         }
     }
 }
@@ -108,6 +114,8 @@ impl PredictorKernel {
             Predictor::GaussianProcess(process) => Self::Process(ProcessKernel::new(process, inputs, output, origin)),
             Predictor::Forest(forest) => Self::Forest(ForestKernel::new(forest, inputs, output, origin)),
             Predictor::Carried(weights) => Self::Network(NetworkKernel::new(&sum(weights), inputs, output, origin)),
+            // Nobody asks it.
+            Predictor::Given(_) => Self::Network(NetworkKernel::new(&sum(&[0.0]), &inputs[..1], output, &origin[..1])),
         }
     }
 

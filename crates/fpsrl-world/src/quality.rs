@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ensemble::{LearnedWorlds, Shares};
+use super::evidence::{Cause, Effect, Remainder, effects, remainders};
 use super::model::WorldModel;
 use crate::WorldSettings;
 use fpsrl_data::System;
@@ -25,6 +26,12 @@ const MOST_REWARDS: usize = 2_000;
 
 /// An open-loop error of this size is no better than a state drawn from the log.
 const NO_BETTER_THAN_CHANCE: f64 = 2.0;
+
+/// From this share of a change's variance left over on, care is due.
+const CAREFUL_ERROR: f64 = 0.02;
+
+/// A judge whose rewards miss more than this share of the variance cannot tell what is good.
+const BLIND_TO_REWARD: f64 = 0.5;
 
 /// Student's 97.5 % quantiles for 1, 2, 3 ... degrees of freedom; beyond them the last is near enough.
 const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
@@ -75,6 +82,24 @@ pub struct Verdict {
     pub calibration: Option<f64>,
     /// The share of start states within the log's ranges.
     pub coverage: f64,
+    /// What each action is seen to move, in rows that no training saw.
+    #[serde(default)]
+    pub effects: Vec<Effect>,
+    /// What is left over of changes that are not predicted well, and why.
+    #[serde(default)]
+    pub remainders: Vec<Remainder>,
+    /// Why no controller can be had from this log: no action is seen to move anything; null if one does.
+    #[serde(default)]
+    pub no_effect: Option<String>,
+    /// Why the judge cannot judge; null if it can, or if there is none.
+    #[serde(default)]
+    pub judge_abstains: Option<String>,
+    /// The word on the worlds alone, once the verdict's own is that on the controller.
+    #[serde(default)]
+    pub world_word: Option<Word>,
+    /// The reason for it.
+    #[serde(default)]
+    pub world_reason: Option<String>,
 }
 
 /// The error of predictions over so many steps.
@@ -103,6 +128,8 @@ impl Verdict {
         starts: &StartStates,
     ) -> Self {
         let shares = Shares::new(system, settings, transitions);
+        // What is tested is what they predict, not what the log gives back to them.
+        let worlds = &worlds.clone().without_noise();
         let testers = Testers::new(system, settings, &shares, worlds);
         let lengths = [10, 50, system.horizon()];
         let open_loop = lengths.iter().enumerate().filter(|(index, length)| !lengths[..*index].contains(length));
@@ -127,7 +154,21 @@ impl Verdict {
             judge_doubt: if known { 0.0 } else { doubt(&judged, judged.reward_error()) },
             calibration: calibration(system, settings, &shares.members, worlds),
             coverage: worlds.support.as_ref().map_or(1.0, inside),
+            effects: effects(system, settings, &shares, worlds),
+            remainders: remainders(system, settings, &shares, worlds, CAREFUL_ERROR),
+            no_effect: None,
+            judge_abstains: None,
+            world_word: None,
+            world_reason: None,
         };
+        verdict.no_effect = verdict.effects.iter().all(|effect| !effect.is_seen()).then(|| {
+            let names: Vec<&str> = verdict.effects.iter().map(|effect| effect.action.as_str()).collect();
+            format!(
+                "the log does not show that {} moves anything: unseen rows are predicted as well with other rows' actions",
+                names.join(" or ")
+            )
+        });
+        verdict.judge_abstains = judged.abstains(if known { None } else { judged.reward_error() });
         (verdict.word, verdict.reason) = verdict.weigh(system, settings, worlds);
         verdict
     }
@@ -140,14 +181,38 @@ impl Verdict {
             value if value >= careful => Word::Careful,
             _ => Word::Go,
         };
+        if let Some(reason) = &self.no_effect {
+            findings.push((Word::NoGo, reason.clone()));
+        }
         let forgets = system.history() == Some(History::Steps(0));
         let past = if forgets { "; or on its past: try `history = \"auto\"` below [data]" } else { "" };
+        // Rollouts that follow the log have its noise and its disturbances; others know nothing of them.
+        let follows = system.place().is_some() && settings.noise;
         for part in worlds.world.variables.iter().filter(|part| !part.is_carried()) {
+            let remainder = self.remainders.iter().find(|remainder| remainder.variable == part.name);
+            let cause = remainder.map(|remainder| remainder.cause);
+            let word = match grade(part.generalisation_error, CAREFUL_ERROR, 0.3) {
+                Word::NoGo | Word::Careful if follows && cause != Some(Cause::Ignorance) => Word::Go,
+                Word::NoGo if follows => Word::Careful,
+                word => word,
+            };
+            let why = match cause {
+                Some(Cause::Noise) if !forgets => {
+                    "noise: what is left over does not last from a row to the next, and fewer rows do as well"
+                        .to_owned()
+                }
+                Some(Cause::Disturbance) if !forgets => format!(
+                    "something that nobody measured: what is left over lasts (its correlation from a row to the next is \
+                     {:.1})",
+                    remainder.map_or(0.0, |remainder| remainder.lasting)
+                ),
+                Some(Cause::Ignorance) => format!("the log is too short: with fewer rows it is worse{past}"),
+                _ => format!("it depends on something that is not in the log, or the log is too short{past}"),
+            };
             findings.push((
-                grade(part.generalisation_error, 0.02, 0.3),
+                word,
                 format!(
-                    "the change of {} is predicted with {:.0} % of its variance left over: it depends on something that \
-                     is not in the log, or the log is too short{past}",
+                    "the change of {} is predicted with {:.0} % of its variance left over: {why}",
                     part.name,
                     100.0 * part.generalisation_error
                 ),
@@ -165,7 +230,8 @@ impl Verdict {
             ));
         }
         if let Some(first) = self.open_loop.first() {
-            let (careful, no_go) = (0.05, 0.5);
+            // Where noise is followed, predictions without it may well go astray.
+            let (careful, no_go) = if follows { (1.0, f64::INFINITY) } else { (0.05, 0.5) };
             findings.push((
                 grade(first.error, careful, no_go),
                 format!("after {} steps predictions are {:.2} of the variance off", first.steps, first.error),
@@ -204,6 +270,34 @@ impl Verdict {
             Some(found) if gravest > Word::Go => found,
             _ => (Word::Go, "predictions hold in episodes that the models had not seen".to_owned()),
         }
+    }
+}
+
+impl Verdict {
+    /// What else is uncertain of the worlds, for whoever relies on a controller that was searched on them.
+    pub fn caveats(&self) -> Option<String> {
+        let (word, reason) = match (&self.world_word, &self.world_reason) {
+            (Some(word), Some(reason)) => (*word, reason),
+            _ => (self.word, &self.reason),
+        };
+        (word > Word::Go).then(|| reason.clone())
+    }
+
+    /// The same, with a verdict on the controller in front of that on the worlds.
+    pub fn on_controller(mut self, (word, reason): (Word, String)) -> Self {
+        let earlier = (std::mem::replace(&mut self.word, word), std::mem::replace(&mut self.reason, reason));
+        if self.world_word.is_none() {
+            (self.world_word, self.world_reason) = (Some(earlier.0), Some(earlier.1));
+        }
+        self
+    }
+
+    /// The same as it was before any controller.
+    pub fn on_worlds(mut self) -> Self {
+        if let (Some(word), Some(reason)) = (self.world_word.take(), self.world_reason.take()) {
+            (self.word, self.reason) = (word, reason);
+        }
+        self
     }
 }
 
@@ -256,6 +350,21 @@ impl<'a> Testers<'a> {
         }
     }
 
+    /// Why a judge cannot judge, if it cannot: it must have seen what earns and what moves, as far as others have.
+    fn abstains(&self, reward_error: Option<f64>) -> Option<String> {
+        let (world, _) = self.testers.first()?;
+        if let Some(error) = reward_error.filter(|error| *error > BLIND_TO_REWARD) {
+            return Some(format!(
+                "the judge abstains: its part of the log hardly shows what earns, and its rewards miss {:.0} % of the variance \
+                 in the other episodes",
+                100.0 * error
+            ));
+        }
+        let ends = self.log.terminated.as_ref().is_some_and(|ended| ended.iter().any(|ended| *ended));
+        (ends && world.absorbing.is_none() && world.known.is_none())
+            .then(|| "the judge abstains: its part of the log never shows how the plant stops".to_owned())
+    }
+
     /// The error after so many steps; none if no stretch is as long.
     fn open_loop(&self, steps: usize) -> Option<OpenLoop> {
         let mut errors = Vec::new();
@@ -282,7 +391,7 @@ impl<'a> Testers<'a> {
             state = next;
         }
         let truth = row_of(&self.log.next_states, start + steps - 1);
-        let counted: Vec<f64> = (0..self.log.current_states())
+        let counted: Vec<f64> = (0..self.log.own_states())
             .map(|variable| {
                 let miss = state[variable] - truth[variable];
                 let miss = if self.angles[variable] { wrap_angle(miss) } else { miss };
@@ -303,7 +412,8 @@ impl<'a> Testers<'a> {
             for row in rows.into_iter().step_by(every) {
                 let [state, action, next] =
                     [&self.log.states, &self.log.actions, &self.log.next_states].map(|columns| row_of(columns, row));
-                sum += (world.reward(&state, &action, &next) - self.log.rewards[row]).powi(2);
+                let predicted = world.reward(&state, &action, &next) - world.costs(&state, &action, &next);
+                sum += (predicted - self.log.rewards[row]).powi(2);
                 count += 1;
             }
         }
@@ -352,7 +462,7 @@ fn calibration(system: &System, settings: &WorldSettings, log: &Transitions, wor
     let (mut inside, mut total) = (0usize, 0usize);
     for row in unseen.into_iter().map(|index| moving[index]).take(MOST_REWARDS) {
         let inputs = [row_of(&log.states, row), row_of(&log.actions, row)].concat();
-        for (variable, state) in system.states()[..system.current_states()].iter().enumerate() {
+        for (variable, state) in system.states()[..system.own_states()].iter().enumerate() {
             let change = log.next_states[variable][row] - log.states[variable][row];
             let change = if state.angle { wrap_angle(change) } else { change };
             let told: Vec<f64> =

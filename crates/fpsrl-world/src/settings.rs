@@ -1,9 +1,9 @@
 //! `[world]`: what world models are made of, how they are trained, and what is known and need not be learned.
 
-use fpsrl_base::error::{Error, Result};
+use fpsrl_base::error::{Error, Result, nearest};
 use fpsrl_base::settings::{Lines, OrAuto, between, by_name, escaped, name_of, number, quoted, quoted_list, within};
 use fpsrl_data::System;
-use fpsrl_data::system::History;
+use fpsrl_data::system::{ActionVariable, History, LONGEST_HISTORY};
 use fpsrl_engine::formula::{Formula, Function, Kind};
 use serde::Deserialize;
 
@@ -83,6 +83,10 @@ pub struct WorldSettings {
     pub reward: Option<Formula>,
     /// When a transition is absorbing, as a formula, if the user knows it.
     pub terminal: Option<Formula>,
+    /// What movement and leaving ranges cost besides the reward; it follows from the system.
+    pub costs: Option<Formula>,
+    /// Whether rollouts that follow a log's inputs also follow what the plant did beyond what is predicted.
+    pub noise: bool,
 }
 
 /// `[world]` as written.
@@ -115,6 +119,8 @@ pub struct WrittenWorld {
     pub reward: Option<String>,
     /// The terminal condition as a formula, or "learn".
     pub terminal: Option<String>,
+    /// "log" or "none": whether rollouts with inputs follow the log's noise.
+    pub noise: Option<String>,
 }
 
 impl Default for WorldSettings {
@@ -141,18 +147,19 @@ impl WorldSettings {
             process: None,
             reward: None,
             terminal: None,
+            costs: None,
+            noise: true,
         }
     }
 
     /// The same settings for a system with other variables, such as a longer history: formulas are understood anew.
     pub fn for_system(&self, system: &System) -> Result<Self> {
-        let names = system.formula_names();
         let again = |key: &str, known: &Option<Formula>, kind: Kind| {
-            formula(key, known.as_ref().map(|known| known.text().to_owned()), &names, kind)
+            formula(key, known.as_ref().map(|known| known.text().to_owned()), system, kind)
         };
         let reward = again("world.reward", &self.reward, Kind::Number)?;
         let terminal = again("world.terminal", &self.terminal, Kind::Truth)?;
-        Ok(Self { reward, terminal, ..self.clone() })
+        Ok(Self { reward, terminal, costs: costs(system)?, ..self.clone() })
     }
 
     /// Holds everything to its limits.
@@ -196,6 +203,8 @@ impl WorldSettings {
         file.key("reward", formula(&self.reward), comment);
         let comment = "a formula such as \"abs(x) > 2\" for where the plant stops for good; or \"learn\"";
         file.key("terminal", formula(&self.terminal), comment);
+        let comment = "with inputs: rollouts follow what the log's plant did beyond what is predicted, too";
+        file.key("noise", quoted(if self.noise { "log" } else { "none" }), comment);
     }
 }
 
@@ -206,7 +215,6 @@ impl WrittenWorld {
         let kind = by_name("world", &KINDS, self.kind, WorldKind::Auto)?;
         let defaults = WorldSettings::of_kind(kind);
         let trainer = by_name("trainer", &TRAINERS, self.trainer, defaults.trainer)?;
-        let names = system.formula_names();
         let settings = WorldSettings {
             kind,
             members: self.members.unwrap_or(defaults.members),
@@ -223,23 +231,71 @@ impl WrittenWorld {
             restarts: self.restarts.unwrap_or(defaults.restarts),
             absorbing: self.absorbing.unwrap_or(defaults.absorbing),
             process: self.process,
-            reward: formula("world.reward", self.reward, &names, Kind::Number)?,
-            terminal: formula("world.terminal", self.terminal, &names, Kind::Truth)?,
+            reward: formula("world.reward", self.reward, system, Kind::Number)?,
+            terminal: formula("world.terminal", self.terminal, system, Kind::Truth)?,
+            costs: costs(system)?,
+            noise: by_name("noise of a rollout", &NOISES, self.noise, true)?,
         };
         settings.check()?;
         Ok(settings)
     }
 }
 
+/// Whether rollouts follow the log's noise, by name.
+const NOISES: [(&str, bool); 2] = [("log", true), ("none", false)];
+
+/// What a system's movements and ranges cost.
+fn costs(system: &System) -> Result<Option<Formula>> {
+    let Some(text) = system.costs() else { return Ok(None) };
+    let formula = Formula::parse(&text, &system.formula_names(), Kind::Number).map_err(|error| {
+        let rule = format!("a price needs names that can stand in a formula: {error}");
+        let hint = "call the variable by a name of letters, digits and `_`, and name its column with `column`";
+        Error::setting("move_cost or keep", "given", rule, hint)
+    })?;
+    Ok(Some(formula))
+}
+
 /// A formula, unless it is missing or the word "learn".
-fn formula(key: &str, text: Option<String>, names: &[String], kind: Kind) -> Result<Option<Formula>> {
+fn formula(key: &str, text: Option<String>, system: &System, kind: Kind) -> Result<Option<Formula>> {
     let Some(text) = text.filter(|text| text != "learn") else { return Ok(None) };
-    let formula = Formula::parse(&text, names, kind).map_err(|error| {
+    let names = system.formula_names();
+    let formula = Formula::parse(&text, &names, kind).map_err(|error| {
+        let unknown = error.unknown.as_deref();
+        let meant = unknown.and_then(|name| past(name, &names, system).or_else(|| near(name, &names)));
         let functions = Function::ALL.map(Function::name).join(", ");
-        let hint = format!("variables: {}; functions: {functions}; or write \"learn\"", names.join(", "));
+        let known = format!("variables: {}; functions: {functions}; or write \"learn\"", names.join(", "));
+        let hint = meant.map_or_else(|| known.clone(), |meant| format!("{meant}; {known}"));
         Error::setting(key, escaped(&text), format!("in it, {error}"), hint)
     })?;
     Ok(Some(formula))
+}
+
+/// Of a name that would be known if the log's rows carried more of their past: what it takes.
+fn past(name: &str, names: &[String], system: &System) -> Option<String> {
+    // Only rows of a log have a past.
+    system.history()?;
+    let absolute =
+        |action: &ActionVariable| action.set_point.as_ref().map_or(&action.name, |point| &point.name).clone();
+    let is_action = |name: &str| system.actions().iter().any(|action| absolute(action) == name);
+    let is_known = |name: &str| {
+        is_action(name) || system.states()[..system.current_states()].iter().any(|state| state.name == name)
+    };
+    let before = name.strip_prefix("previous_");
+    // Before a step there was no action of it, but that of the step before.
+    if let Some(action) = before.filter(|name| is_action(name)) {
+        let last = format!("previous_{action}_1");
+        let needs = if names.contains(&last) { "" } else { ", which needs `history = 1` below [data]" };
+        return Some(format!("the action before is `{last}`{needs}"));
+    }
+    let (of, steps) = before.or(name.strip_prefix("next_")).unwrap_or(name).rsplit_once('_')?;
+    let steps: usize = steps.parse().ok().filter(|steps| (1..=LONGEST_HISTORY).contains(steps))?;
+    let back = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
+    is_known(of).then(|| format!("`{of}` {back} back needs `history = {steps}` below [data]"))
+}
+
+/// A name that was perhaps meant.
+fn near(name: &str, names: &[String]) -> Option<String> {
+    nearest(name, names).map(|near| format!("did you mean `{near}`?"))
 }
 
 /// Whether a process can be the world.
@@ -259,4 +315,47 @@ fn check_process(process: Option<&[String]>, system: &System, history: Option<Hi
         return Err(Error::setting("data.history", "given", rule, "leave out `history`, or `process` below [world]"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use fpsrl_data::system::{Surroundings, WrittenAction, WrittenState, WrittenSystem};
+
+    use super::*;
+
+    fn system(history: History) -> System {
+        let written = WrittenSystem {
+            name: Some("p".into()),
+            horizon: Some(10),
+            states: vec![WrittenState { name: "Q1".into(), ..WrittenState::default() }],
+            actions: vec![WrittenAction { name: "valve".into(), limits: Some([0.0, 1.0]), ..WrittenAction::default() }],
+            ..WrittenSystem::default()
+        };
+        written.check(&Surroundings { history: Some(history), ..Surroundings::default() }).unwrap()
+    }
+
+    #[test]
+    fn a_name_of_the_past_says_which_history_it_needs() {
+        let hint = |text: &str, history: History| {
+            let error = formula("world.reward", Some(text.into()), &system(history), Kind::Number).unwrap_err();
+            assert!(error.to_string().contains("there is no variable or function called"), "{error}");
+            error.hint().unwrap()
+        };
+        let none = History::Steps(0);
+        for (text, history, told) in [
+            ("Q1_1", none, "`Q1` one step back needs `history = 1` below [data]; variables: previous_Q1"),
+            ("previous_Q1_2", History::Steps(1), "`Q1` 2 steps back needs `history = 2` below [data]"),
+            ("valve_3", History::Auto, "`valve` 3 steps back needs `history = 3` below [data]"),
+            ("previous_valve", none, "the action before is `previous_valve_1`, which needs `history = 1` below [data]"),
+            ("previous_valve", History::Steps(1), "the action before is `previous_valve_1`; variables"),
+            ("vlave", none, "did you mean `valve`?"),
+        ] {
+            let said = hint(text, history);
+            assert!(said.starts_with(told), "{text}: {said}");
+        }
+        assert!(
+            formula("world.reward", Some("Q1_1 - previous_Q1_1".into()), &system(History::Steps(1)), Kind::Number)
+                .is_ok()
+        );
+    }
 }

@@ -20,9 +20,10 @@ use fpsrl_engine::world::World;
 ///
 /// ```
 /// use fpsrl_world::support::Support;
-/// let support = Support { ranges: vec![[-1.0, 1.0], [0.0, 4.0]], worst_moving: -0.1, worst: -1.0 };
-/// assert_eq!(support.distance(&[0.5, 4.0]), 0.0);
-/// assert_eq!(support.distance(&[2.0, 4.4]), 0.5);
+/// let ranges = vec![[-1.0, 1.0], [0.0, 4.0]];
+/// let support = Support { ranges, worst_moving: -0.1, worst: -1.0, margin: 0.05, free: Vec::new() };
+/// assert_eq!(support.distance(&[0.5, 4.2]), 0.0);
+/// assert_eq!(support.distance(&[2.1, 4.4]), 0.5);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,7 +34,17 @@ pub struct Support {
     pub worst_moving: f64,
     /// The lowest reward.
     pub worst: f64,
+    /// How far beyond a range still counts as inside, as a share of its extent: a model drifts by a little where the plant stays
+    /// on an extreme, and a range is only where a log of this length happened to end.
+    #[serde(default)]
+    pub margin: f64,
+    /// Variables that do not count, because the controller does not move them: inputs, and what follows from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub free: Vec<usize>,
 }
+
+/// How far beyond a range still counts as inside.
+const MARGIN: f64 = 0.05;
 
 impl Support {
     /// The ranges of a log; those of a symmetric plant are symmetric.
@@ -70,16 +81,31 @@ impl Support {
                 .collect(),
             worst_moving: lowest(&mut moving.iter().map(|&row| transitions.rewards[row])),
             worst: lowest(&mut transitions.rewards.iter().copied()),
+            margin: MARGIN,
+            free: (0..system.states().len()).filter(|variable| is_free(system, *variable)).collect(),
         }
     }
 
     /// How far a state lies outside, as a share of the extent of the range that it misses most; 0 is inside.
     pub fn distance(&self, state: &[f64]) -> f64 {
-        let beyond = |(&[low, high], &value): (&[f64; 2], &f64)| {
+        let beyond = |([low, high], value): ([f64; 2], &f64)| {
             let beyond = (low - value).max(value - high).max(0.0);
-            if beyond > 0.0 { beyond / (high - low).max(f64::MIN_POSITIVE) } else { 0.0 }
+            // Of the range itself, without its margins.
+            let extent = (high - low) / (1.0 + 2.0 * self.margin);
+            if beyond > 0.0 { beyond / extent.max(f64::MIN_POSITIVE) } else { 0.0 }
         };
-        self.ranges.iter().zip(state).map(beyond).fold(0.0, f64::max)
+        let counted = state.iter().enumerate().filter(|(variable, _)| !self.free.contains(variable));
+        counted.map(|(variable, value)| beyond((self.inside(variable), value))).fold(0.0, f64::max)
+    }
+
+    /// Between which values a variable counts as inside; everything, if it does not count.
+    pub fn inside(&self, variable: usize) -> [f64; 2] {
+        if self.free.contains(&variable) {
+            return [f64::NEG_INFINITY, f64::INFINITY];
+        }
+        let [low, high] = self.ranges[variable];
+        let margin = self.margin * (high - low);
+        [low - margin, high + margin]
     }
 
     /// The most that a step outside earns under so much caution: between the two worst rewards.
@@ -99,6 +125,15 @@ impl Support {
     }
 }
 
+/// Whether the controller does not move a variable: an input, its past, or what is derived.
+fn is_free(system: &System, variable: usize) -> bool {
+    let state = &system.states()[variable];
+    let past_input = |of: usize| system.states()[of].input.is_some();
+    state.input.is_some()
+        || state.is_derived()
+        || matches!(state.lag.map(|lag| lag.of), Some(Lagged::State(of)) if past_input(of))
+}
+
 /// A world in which steps outside the data earn no more than a floor.
 pub struct CautiousWorld<W> {
     world: W,
@@ -113,7 +148,9 @@ impl<W: World> CautiousWorld<W> {
     pub fn new(world: W, support: &Support, caution: f64) -> Self {
         Self {
             world,
-            ranges: support.ranges.iter().map(|range| range.map(|limit| limit as f32)).collect(),
+            ranges: (0..support.ranges.len())
+                .map(|variable| support.inside(variable).map(|limit| limit as f32))
+                .collect(),
             floor: support.floor(caution) as f32,
             weight: (2.0 * caution).min(1.0) as f32,
         }
@@ -186,7 +223,8 @@ mod tests {
 
     #[test]
     fn outside_the_data_nothing_is_promised_and_the_dial_says_how_much_is_feared() {
-        let support = Support { ranges: vec![[-1.0, 1.0]], worst_moving: -0.1, worst: -1.0 };
+        let support =
+            Support { ranges: vec![[-1.0, 1.0]], worst_moving: -0.1, worst: -1.0, margin: 0.0, free: Vec::new() };
         let rewards = |caution: f64| {
             let mut lanes = Lanes::new(1, 1, 4);
             lanes.set_live(4);

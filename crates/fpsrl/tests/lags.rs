@@ -305,12 +305,13 @@ fn no_rollout_and_no_export_moves_an_action_too_fast() {
     for source in [run.source().unwrap(), Source::read(&run.file("policy.json")).unwrap()] {
         assert_eq!(source.rate_limits, [Some(0.1)]);
         let controller = source.controller(&Settings::default()).unwrap();
-        let mut action = controller.first();
+        let mut memory = controller.begin();
         let mut chance = Chance(3);
         for _ in 0..200 {
-            let before = action.clone();
+            let before = memory.last.clone();
             let state: Vec<f64> = policy.states.iter().map(|_| 4.0 * chance.next() - 1.0).collect();
-            controller.step(&mut action, &state);
+            controller.step(&mut memory, &state);
+            let action = &memory.last;
             assert!((action[0] - before[0]).abs() <= 0.1 + 1e-12 && (0.0..=1.0).contains(&action[0]));
         }
     }

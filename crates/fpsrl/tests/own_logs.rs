@@ -260,13 +260,96 @@ fn packed_logs_read_like_plain_ones() {
     assert!(error.to_string().contains("cannot be unpacked"), "{error}");
 }
 
+/// A pendulum that turns over, as a problem whose `[[state]]` and `[data]` go on with these lines.
+fn pendulum(logs: &Logs, state: &str, top: &str, data: &str) -> fpsrl::Result<Problem> {
+    let text = format!(
+        "name = 'pendulum'\nhorizon = 10\n{top}\n[[state]]\nname = 'theta'\n{state}\n[[action]]\nname = 'torque'\n\
+         limits = [-1.0, 1.0]\n[data]\n{data}"
+    );
+    std::fs::write(logs.path("problem.toml"), text).unwrap();
+    WrittenProblem::read(&logs.path("problem.toml"))?.check()
+}
+
+#[test]
+fn a_log_in_degrees_gives_the_same_transitions_as_one_in_radians() {
+    let turn = |row: usize| 0.11 * row as f64 + 0.3 * valve(row);
+    let series = |unit: f64| {
+        let rows = (0..300).map(|row| format!("{row},{:?},{:?},{row}\n", turn(row) * unit, valve(row)));
+        "time,theta,torque,reward\n".to_owned() + &rows.collect::<String>()
+    };
+    let whole = |unit: f64| {
+        let row = |row: usize| format!("{:?},{:?},{:?},{row}\n", turn(row) * unit, valve(row), turn(row + 1) * unit);
+        "theta,torque,next_theta,reward\n".to_owned() + &(0..300).map(row).collect::<String>()
+    };
+    let starts = |unit: f64| format!("theta\n{:?}\n{:?}\n", 0.5 * unit, 4.0 * unit);
+    let degrees = 1f64.to_degrees();
+    for (log, data) in [
+        (&series as &dyn Fn(f64) -> String, "time = 'time'\n"),
+        (&series, "time = 'time'\nresample = true\ninterval = 1.5\n"),
+        (&series, "time = 'time'\nhistory = 1\n"),
+        (&whole, "next = 'next_'\n"),
+    ] {
+        let read = |unit: f64, state: &str| {
+            let logs = Logs::new(&[("log.csv", &log(unit)), ("starts.csv", &starts(unit))]);
+            let data = format!("file = 'log.csv'\nreward = 'reward'\n{data}");
+            let problem = pendulum(&logs, state, "start = 'starts.csv'", &data).unwrap();
+            fpsrl::Log::new(&problem, &Progress::silent()).unwrap()
+        };
+        let plain = read(1.0, "angle = true\nunit = 'rad'");
+        let turned = read(degrees, "angle = 'degrees'\nunit = 'deg'");
+        assert_eq!(turned.system().states()[0].unit, "rad");
+        let near = |one: &[Vec<f64>], two: &[Vec<f64>]| {
+            assert_eq!(one.len(), two.len());
+            for (one, two) in one.iter().flatten().zip(two.iter().flatten()) {
+                assert!((one - two).abs() < 1e-9 && one.abs() < 3.15, "{one} {two}");
+            }
+        };
+        let of = |log: &fpsrl::Log| log.transitions().clone();
+        let (one, two) = (of(&plain), of(&turned));
+        assert!(one.len() > 150);
+        assert_eq!((one.len(), &one.episode, &one.rewards), (two.len(), &two.episode, &two.rewards));
+        near(&one.states[..1], &two.states[..1]);
+        near(&one.next_states[..1], &two.next_states[..1]);
+        near(plain.system().start_pool().unwrap(), turned.system().start_pool().unwrap());
+        // What a run directory holds of it reads back to the same problem.
+        let text = turned.problem().to_toml();
+        let again = WrittenProblem::parse(&text, "problem.toml".as_ref()).unwrap().check().unwrap();
+        assert!(again.system.states()[0].degrees && again.system.states()[0].angle);
+        assert_eq!(again.to_toml(), text);
+        let note = &turned.report().unwrap().import.notes[0];
+        assert!(note.contains("`theta` is in degrees"), "{note}");
+    }
+}
+
+#[test]
+fn degrees_stand_only_in_a_log() {
+    let logs = Logs::new(&[]);
+    let told = |state: &str, data: &str| {
+        let error = pendulum(&logs, state, "", data).unwrap_err();
+        format!("{error} / {}", error.hint().unwrap_or_default())
+    };
+    let data = "file = 'log.csv'\nreward = 'reward'\n";
+    let said = told("angle = 'degrees'\nstart = [-90, 90]", data);
+    assert!(said.contains("`state.theta.start`") && said.contains("write `start = [-1.5708, 1.5708]`"), "{said}");
+    assert!(told("angle = 'degrees'\nstart = [-1, 1]", "").contains("there is none"), "no log");
+    assert!(told("angle = 'grad'", data).contains("\"degrees\""));
+}
+
+#[test]
+fn too_many_variables_are_told_by_their_number() {
+    let logs = Logs::new(&[]);
+    let more: String = (0..79).map(|index| format!("\n[[state]]\nname = 'x{index}'")).collect();
+    let error = pendulum(&logs, &more, "", "file = 'log.csv'\nreward = 'reward'\nhistory = 2\n").unwrap_err();
+    assert_eq!(error.to_string(), "`[[state]]` is a list of 80 variables, but at most 64 are possible");
+}
+
 /// Writes a log as fpsrl does, and imports it again as a log of the user's own.
 fn there_and_back(problem: &Problem, transitions: &Transitions, path: &Path) -> Transitions {
     csv::write(path, &problem.system, transitions).unwrap();
     let column = |name: &str| Some(OneOrMany::One(name.to_owned()));
     let states = problem.system.states().iter().map(|state| WrittenState {
         name: state.name.clone(),
-        angle: Some(state.angle),
+        angle: Some(state.angle.into()),
         start: Some(state.start),
         ..WrittenState::default()
     });

@@ -61,6 +61,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
         || {
             let numbered = sentences.iter().enumerate().map(|(index, text)| format!("{}. {text}\n", index + 1));
             let mut text: String = numbered.collect();
+            text.extend(explain::steepness(&policy).into_iter().flatten().map(|sentence| sentence + "\n"));
             let unused = explain::unused_inputs(&policy);
             if !unused.is_empty() {
                 text.push_str(&format!("not looked at: {}\n", unused.join(", ")));

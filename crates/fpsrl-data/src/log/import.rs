@@ -13,7 +13,7 @@ use super::{TextOptions, read};
 use crate::Transitions;
 use crate::history::{self, HistoryReport, Recorded};
 use crate::split::FEWEST_ROWS;
-use crate::system::History;
+use crate::system::{History, StateVariable};
 use crate::{DataSettings, LogSettings, Row, System};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::Progress;
@@ -121,7 +121,7 @@ pub struct Imported {
 /// let columns = LogSettings { time: vec!["t".into()], reward: vec!["reward".into()], ..LogSettings::new(vec![path]) };
 /// let settings = DataSettings { samples: 1_000, log: Some(columns), ..DataSettings::default() };
 /// let recording = log::record(&system, &settings, None, &Progress::silent())?;
-/// let imported = recording.finish(&system, &settings, None, Default::default())?;
+/// let imported = recording.finish(&system, &settings, None, None, Default::default())?;
 /// assert_eq!(imported.transitions.len(), 199);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -143,6 +143,9 @@ pub fn record(
         ));
     }
     let mut report = ImportReport { resampled: log.resample, ..ImportReport::default() };
+    for state in system.states()[..system.current_states()].iter().filter(|state| state.degrees) {
+        report.notes.push(format!("`{}` is in degrees in the log, and in radians from here on", state.name));
+    }
     let mut recorded = Recorded {
         transitions: Transitions::new(system.current_states(), system.actions().len()),
         ..Recorded::default()
@@ -154,10 +157,14 @@ pub fn record(
         let names = Roles::names(log, system);
         let wanted = |title: &str, name: &str| names.iter().any(|wanted| wanted == title || wanted == name);
         let options = TextOptions { separator: log.separator, decimal: log.decimal, missing: log.missing.clone() };
-        let table = read(path, &options, &wanted, progress)?;
+        let mut table = read(path, &options, &wanted, progress)?;
+        for state in system.states()[..system.current_states()].iter().filter(|state| !state.values().is_empty()) {
+            table.number_words(columns(&state.columns, &state.name), state.values(), &state.name)?;
+        }
         report.files.push(FileReport { path: path.clone(), rows: table.rows, notes: table.notes.clone() });
         report.rows += table.rows;
-        let roles = Roles::find(&table, log, system)?;
+        let radians = Radians::of(&table, log, system)?;
+        let roles = Roles::find(&table, &radians, log, system)?;
         let pairs = match &log.next {
             Some(_) => roles.rows_as_they_are(&mut report),
             None => {
@@ -184,23 +191,31 @@ pub fn record(
 }
 
 impl Recording {
-    /// The transitions of a system whose history is settled; `history` says how.
+    /// The transitions of a system whose history is settled; `history` says how. `costs` are taken off the rewards.
     pub fn finish(
         self,
         system: &System,
         settings: &DataSettings,
         reward: Option<&Formula>,
+        costs: Option<&Formula>,
         history: HistoryReport,
     ) -> Result<Imported> {
         let Self { recorded, mut report, samples } = self;
         let log = settings.log.as_ref().ok_or(Error::Internal("a problem without a log was imported"))?;
         let (transitions, lost) = history::remember(system, recorded);
-        let transitions = with_known_rewards(reward, transitions, &mut report);
+        let mut transitions = transitions;
+        transitions.inputs = system.input_count();
+        // A reward may look at errors; rows get their places anew once it is known which of them are kept.
+        history::derive(system, &mut transitions);
+        let mut transitions = with_known_rewards(reward, transitions, &mut report);
+        transitions.subtract(costs);
         let remembers = system.longest_lag() > 0 || log.history == History::Auto;
         report.history = remembers.then_some(HistoryReport { lost, ..history });
         report.episodes = count_episodes(&transitions);
         report.terminals = transitions.terminated.as_ref().map(|ended| ended.iter().filter(|ended| **ended).count());
-        let transitions = thin(transitions, settings.samples);
+        let mut transitions = thin(transitions, settings.samples);
+        transitions.inputs = system.input_count();
+        history::derive(system, &mut transitions);
         report.kept = transitions.len();
         report.alignment = (log.next.is_none() && !log.resample).then(|| samples.judge());
         refuse_what_teaches_nothing(system, log, &transitions, &report)?;
@@ -242,6 +257,33 @@ fn columns<'a>(columns: &'a [String], name: &'a String) -> &'a [String] {
     if columns.is_empty() { std::slice::from_ref(name) } else { columns }
 }
 
+/// The columns of a state variable: of the state itself, and of the next one if rows hold it themselves.
+fn state_columns<'a>(table: &'a Table, log: &LogSettings, state: &StateVariable) -> Result<[Option<&'a Column>; 2]> {
+    let names = columns(&state.columns, &state.name);
+    let now = table.numbers(names, "column")?;
+    let next = log.next.as_ref().map(|pattern| {
+        let names: Vec<String> = names.iter().map(|name| next_name(pattern, name)).collect();
+        table.numbers(&names, "next")
+    });
+    Ok([Some(now), next.transpose()?])
+}
+
+/// Columns of states that a file has in degrees, in radians; none for the others. Of each state: now, and next.
+struct Radians(Vec<[Option<Vec<f64>>; 2]>);
+
+impl Radians {
+    fn of(table: &Table, log: &LogSettings, system: &System) -> Result<Self> {
+        let of = |state: &StateVariable| -> Result<[Option<Vec<f64>>; 2]> {
+            if !state.degrees {
+                return Ok([None, None]);
+            }
+            let converted = |column: &Column| column.values.iter().map(|degrees| degrees.to_radians()).collect();
+            Ok(state_columns(table, log, state)?.map(|column| column.map(converted)))
+        };
+        system.states()[..system.current_states()].iter().map(of).collect::<Result<_>>().map(Self)
+    }
+}
+
 impl<'a> Roles<'a> {
     /// Every name that a column with a role may have.
     fn names(log: &LogSettings, system: &System) -> Vec<String> {
@@ -253,7 +295,7 @@ impl<'a> Roles<'a> {
         states().chain(actions).chain(roles).cloned().chain(next).collect()
     }
 
-    fn find(table: &'a Table, log: &LogSettings, system: &System) -> Result<Self> {
+    fn find(table: &'a Table, radians: &'a Radians, log: &LogSettings, system: &System) -> Result<Self> {
         let one = |names: &[String], key: &str| -> Result<Option<&'a [f64]>> {
             if names.is_empty() {
                 return Ok(None);
@@ -261,15 +303,13 @@ impl<'a> Roles<'a> {
             table.numbers(names, key).map(|column| Some(column.values.as_slice()))
         };
         let values = |column: &'a Column| column.values.as_slice();
-        let mut states = Vec::new();
-        let mut next_states = Vec::new();
-        for state in &system.states()[..system.current_states()] {
-            let names = columns(&state.columns, &state.name);
-            states.push(values(table.numbers(names, "column")?));
-            if let Some(prefix) = &log.next {
-                let names: Vec<String> = names.iter().map(|name| next_name(prefix, name)).collect();
-                next_states.push(values(table.numbers(&names, "next")?));
-            }
+        let (mut states, mut next_states) = (Vec::new(), Vec::new());
+        for (index, state) in system.states()[..system.current_states()].iter().enumerate() {
+            let [now, next] = state_columns(table, log, state)?;
+            let in_radians =
+                |which: usize, column: &'a Column| radians.0[index][which].as_deref().unwrap_or(&column.values);
+            states.extend(now.map(|column| in_radians(0, column)));
+            next_states.extend(next.map(|column| in_radians(1, column)));
         }
         let mut actions = Vec::new();
         for action in system.actions() {
@@ -552,8 +592,9 @@ fn refuse_what_teaches_nothing(
     for (state, (before, after)) in system.states().iter().zip(transitions.states.iter().zip(&transitions.next_states))
     {
         if let (Some(value), Some(_)) = (only_value(before), only_value(after)) {
-            let problem = format!("the state variable has one value in all rows: {value}");
-            let hint = "it tells the controller nothing: leave its [[state]] out";
+            let (what, section) = if state.input.is_some() { ("input", "input") } else { ("state variable", "state") };
+            let problem = format!("the {what} has one value in all rows: {value}");
+            let hint = &format!("it tells the controller nothing: leave its [[{section}]] out");
             return refuse(Some(&state.name), problem, hint);
         }
     }

@@ -105,8 +105,10 @@ impl Series {
                 let span = time[after] - time[before];
                 let share = if span > 0.0 { ((moment - time[before]) / span).clamp(0.0, 1.0) } else { 0.0 };
                 for (index, state) in roles.states.iter().enumerate() {
-                    let angle = system.states()[index].angle;
-                    grid.states[index].push(between(state[before], state[after], share, angle));
+                    let variable = &system.states()[index];
+                    // Between two rows, a set-point or a mode stays what it was.
+                    let share = if variable.input.is_some() { 0.0 } else { share };
+                    grid.states[index].push(between(state[before], state[after], share, variable.angle));
                 }
                 let is_last = step + 1 == count;
                 let held = if is_last { last } else { before };

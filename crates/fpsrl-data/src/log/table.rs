@@ -103,6 +103,43 @@ impl Table {
         Error::Malformed { path: self.path.clone(), line, column, problem, remedy: hint.into() }
     }
 
+    /// Makes the words of a mode numbers: their places in a list. A column of numbers holds the words as numbers.
+    pub(crate) fn number_words(&mut self, names: &[String], values: &[String], variable: &str) -> Result<()> {
+        let title = self.expect(names, "column")?.title.clone();
+        let Some(index) = self.columns.iter().position(|column| column.title == title) else { return Ok(()) };
+        let column = &self.columns[index];
+        let known: Vec<Option<f64>> = values.iter().map(|value| value.trim().parse().ok()).collect();
+        let place_of = |cell: f64| match column.kind {
+            Kind::Text => {
+                let word = column.words.get(cell as usize)?;
+                values.iter().position(|value| value == word)
+            }
+            Kind::Number | Kind::Time => known.iter().position(|value| *value == Some(cell)),
+        };
+        let mut places = Vec::with_capacity(column.values.len());
+        for (row, &cell) in column.values.iter().enumerate() {
+            match (cell.is_finite(), place_of(cell)) {
+                (false, _) => places.push(f64::NAN),
+                (true, Some(place)) => places.push(place as f64),
+                (true, None) => {
+                    let word = match column.kind {
+                        Kind::Text => column.words.get(cell as usize).map_or("", String::as_str).to_owned(),
+                        _ => cell.to_string(),
+                    };
+                    let problem = format!("`{}` is none of the values of the mode `{variable}`", shortened(&word));
+                    let hint = format!(
+                        "it may be one of {}; add it to `values`, or to `missing` below [data]",
+                        values.join(", ")
+                    );
+                    return Err(self.fault(row, &title, problem, &hint));
+                }
+            }
+        }
+        let column = &mut self.columns[index];
+        (column.values, column.kind, column.fault) = (places, Kind::Number, None);
+        Ok(())
+    }
+
     /// A column whose every cell is a number or missing, or an error that names the first that is not.
     pub fn numbers(&self, names: &[String], key: &str) -> Result<&Column> {
         let column = self.expect(names, key)?;

@@ -62,18 +62,7 @@ pub(super) fn system(kind: PlantKind) -> System {
 }
 
 fn state(name: &str, unit: &str, start: [f64; 2], data_start: [f64; 2]) -> StateVariable {
-    let (name, unit) = (name.to_owned(), unit.to_owned());
-    StateVariable {
-        name,
-        unit,
-        columns: Vec::new(),
-        angle: false,
-        start,
-        data_start,
-        centre: None,
-        width: None,
-        lag: None,
-    }
+    StateVariable { unit: unit.to_owned(), start, data_start, ..StateVariable::new(name) }
 }
 
 /// The cart-pole's variables; it starts at rest, so that only the angle and the position have a range.
@@ -94,5 +83,6 @@ fn force(limit: f64) -> ActionVariable {
         limits: [-limit, limit],
         rate: None,
         set_point: None,
+        move_cost: None,
     }
 }

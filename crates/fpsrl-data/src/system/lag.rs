@@ -7,6 +7,7 @@
 
 use serde::Deserialize;
 
+use super::input::{derived, place};
 use super::written::{Surroundings, check_lags};
 use super::{ActionVariable, StateVariable, System};
 use fpsrl_base::error::{Error, Result};
@@ -37,6 +38,12 @@ pub enum Lagged {
     State(usize),
     /// An action of this number; if it is a change, the set-point that it changes.
     Action(usize),
+    /// How far the state variable of this number is below its set-point; not of the past.
+    Error(usize),
+    /// The running sum of that.
+    Sum(usize),
+    /// The row of the log that a rollout follows.
+    Place,
 }
 
 /// Where the next value of a lagged variable comes from.
@@ -48,6 +55,20 @@ pub enum Carried {
     Action(usize),
     /// Its own value, changed by the action of this number.
     SetPoint(usize),
+    /// The difference of two variables after the step.
+    Error {
+        /// What is to follow.
+        state: usize,
+        /// What is followed.
+        set_point: usize,
+    },
+    /// Its own value and the error of this number after the step, within limits, and no further while an action is at a limit.
+    Sum {
+        /// The number of the error.
+        error: usize,
+    },
+    /// The next row of the log.
+    Place,
 }
 
 /// How much of the past a log's transitions carry.
@@ -92,7 +113,7 @@ impl ActionVariable {
 
     /// Whether the world must know its last value.
     pub(super) fn needs_last(&self) -> bool {
-        self.rate.is_some() || self.set_point.is_some()
+        self.rate.is_some() || self.set_point.is_some() || self.move_cost.is_some()
     }
 }
 
@@ -112,7 +133,8 @@ pub(super) fn memories(
         }
         name
     };
-    let mut all: Vec<StateVariable> = Vec::new();
+    let follows = |index: usize| states.iter().any(|state| state.tracks.is_some_and(|by| by.set_point == index));
+    let mut all: Vec<StateVariable> = derived(states);
     let mut add = |of: Lagged, lag: usize, seen: bool, variable: StateVariable| {
         // Where it comes from is known once all have their places.
         let from = Carried::State(usize::MAX);
@@ -122,11 +144,13 @@ pub(super) fn memories(
         Lags::Steps(steps) => lag <= *steps,
         Lags::Names(names) => names.iter().any(|chosen| chosen == name),
     };
-    for (index, state) in states.iter().enumerate() {
+    // A set-point acts through the controller alone: nothing moves by what it was.
+    for (index, state) in states.iter().enumerate().filter(|(index, _)| !follows(*index)) {
         for lag in 1..=steps {
             let name = name(&state.name, lag);
             let seen = chosen(&name, lag);
-            add(Lagged::State(index), lag, seen, StateVariable { name, columns: Vec::new(), ..state.clone() });
+            let past = StateVariable { input: None, tracks: None, keep: None, seen: None, ..state.clone() };
+            add(Lagged::State(index), lag, seen, StateVariable { name, columns: Vec::new(), ..past });
         }
     }
     for (index, action) in actions.iter().enumerate() {
@@ -135,17 +159,8 @@ pub(super) fn memories(
             let name = name(of, lag);
             // Who changes a set-point must see it.
             let seen = chosen(&name, lag) || (lag == 1 && action.set_point.is_some());
-            let variable = StateVariable {
-                name,
-                unit: action.unit.clone(),
-                angle: false,
-                columns: Vec::new(),
-                start: limits,
-                data_start: limits,
-                centre: None,
-                width: None,
-                lag: None,
-            };
+            let unit = action.unit.clone();
+            let variable = StateVariable { unit, start: limits, data_start: limits, ..StateVariable::new(&name) };
             add(Lagged::Action(index), lag, seen, variable);
         }
     }
@@ -158,11 +173,17 @@ pub(super) fn memories(
     let is_seen = |variable: &StateVariable| variable.lag.is_some_and(|lag| lag.seen);
     // Stable, so that what belongs together stays together.
     all.sort_by_key(|variable| !is_seen(variable));
+    all.extend(place(states));
     let places: Vec<Lag> = all.iter().filter_map(|variable| variable.lag).collect();
     for variable in &mut all {
         let Some(lag) = &mut variable.lag else { continue };
         let before = places.iter().position(|other| other.of == lag.of && other.steps + 1 == lag.steps);
         lag.from = match (lag.of, before) {
+            (Lagged::Error(_) | Lagged::Place, _) => continue,
+            (Lagged::Sum(state), _) => {
+                let error = places.iter().position(|other| other.of == Lagged::Error(state)).unwrap_or(0);
+                Carried::Sum { error: states.len() + error }
+            }
             (_, Some(place)) => Carried::State(states.len() + place),
             (Lagged::State(state), None) => Carried::State(state),
             (Lagged::Action(action), None) if actions[action].set_point.is_some() => Carried::SetPoint(action),
@@ -182,7 +203,7 @@ pub(super) fn least_history(states: &[StateVariable], actions: &[ActionVariable]
             // The last value that a rate limit needs is there without any history.
             let is_free = |lag: &Lag| match lag.of {
                 Lagged::Action(action) => lag.steps == 1 && actions[action].needs_last(),
-                Lagged::State(_) => false,
+                _ => false,
             };
             let seen = all.iter().filter_map(|variable| variable.lag).filter(|lag| lag.seen && !is_free(lag));
             Ok(seen.map(|lag| lag.steps).max().unwrap_or(0))
@@ -221,6 +242,11 @@ impl System {
             match state.lag.map(|lag| lag.of) {
                 _ if index < given.len() => given[index],
                 Some(Lagged::State(of)) if of < given.len() => given[of],
+                Some(Lagged::Error(of)) => {
+                    let at = |index: usize| given.get(index).copied().unwrap_or(self.states[index].start[0]);
+                    self.states[of].tracks.map_or(0.0, |tracking| at(tracking.set_point) - at(of))
+                }
+                Some(Lagged::Sum(_) | Lagged::Place) => 0.0,
                 _ => 0.5 * (state.start[0] + state.start[1]),
             }
         };

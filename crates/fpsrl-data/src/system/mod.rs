@@ -3,7 +3,9 @@
 //! A [`System`] has been checked, and cannot be changed into one that has not: its fields are private. [`WrittenSystem`] is
 //! what a user writes: the first lines of `problem.toml`, its `[[state]]` and its `[[action]]`.
 
+mod angle;
 mod benchmarks;
+mod input;
 mod lag;
 mod starts;
 mod text;
@@ -15,6 +17,8 @@ use std::sync::Arc;
 use fpsrl_base::error::{Error, Result};
 
 use crate::plant::PlantKind;
+pub use angle::{AngleUnit, WrittenAngle};
+pub use input::{Input, InputRule, Keep, PLACE, Tracking, WrittenInput};
 pub use lag::{Carried, HISTORIES, History, LONGEST_HISTORY, Lag, Lagged, Lags, SetPoint};
 pub use starts::FAR;
 pub use written::{Surroundings, WrittenAction, WrittenState, WrittenSystem, benchmark_names};
@@ -53,6 +57,8 @@ pub struct StateVariable {
     pub unit: String,
     /// Whether it is an angle in radians, so that differences are taken modulo 2π.
     pub angle: bool,
+    /// Whether the log has the angle in degrees; it becomes radians when that is imported, and is radians from then on.
+    pub degrees: bool,
     /// The names of its column in a log of the user's own; empty if the variable's name is the column's.
     pub columns: Vec<String>,
     /// The range that start states of the search and of the evaluation are drawn from, by [`StartRule::Ranges`].
@@ -63,8 +69,16 @@ pub struct StateVariable {
     pub centre: Option<[f64; 2]>,
     /// Bounds of a rule's width; none takes them from the data.
     pub width: Option<[f64; 2]>,
-    /// What it remembers, if it does; such variables come after all others.
+    /// What it remembers or follows from, if it does; such variables come after all others.
     pub lag: Option<Lag>,
+    /// How it goes on, if it is an input: seen by the controller, and not influenced by it.
+    pub input: Option<Input>,
+    /// The set-point that it is to follow.
+    pub tracks: Option<Tracking>,
+    /// The range that it should keep to.
+    pub keep: Option<Keep>,
+    /// Whether rules may look at it, if the user says; [`System::is_seen`] decides.
+    pub seen: Option<bool>,
 }
 
 /// An action.
@@ -82,6 +96,8 @@ pub struct ActionVariable {
     pub rate: Option<f64>,
     /// The set-point that it changes; none for an action that is an absolute value.
     pub set_point: Option<SetPoint>,
+    /// What a unit of its movement in a step costs, in units of the reward.
+    pub move_cost: Option<f64>,
 }
 
 /// Where rollouts start.
@@ -254,6 +270,21 @@ impl System {
                 state.start = [fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY)];
                 state.data_start = state.start;
             }
+        }
+        for tracked in 0..self.states.len() {
+            let Some(tracking) = self.states[tracked].tracks.filter(|tracking| tracking.limit.is_none()) else {
+                continue;
+            };
+            let pairs = states[tracking.set_point].iter().zip(&states[tracked]);
+            let mut errors: Vec<f64> = pairs.map(|(wanted, value)| (wanted - value).abs()).collect();
+            errors.sort_by(f64::total_cmp);
+            // An error as large as the log's largest usual one, lasting for a quarter of the horizon, is what a controller may
+            // have to make good; a sum beyond that only winds up.
+            let usual = errors.get(errors.len() * 99 / 100).copied().unwrap_or(1.0);
+            let limit = (usual * self.horizon as f64 / 4.0).max(f64::MIN_POSITIVE.sqrt());
+            // Few digits, so that it reads well where it stands.
+            let limit = format!("{limit:.1e}").parse().unwrap_or(limit);
+            self.states[tracked].tracks = Some(Tracking { limit: Some(limit), ..tracking });
         }
         self
     }

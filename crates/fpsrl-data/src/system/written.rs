@@ -8,6 +8,8 @@ use fpsrl_base::files::FORMAT;
 use fpsrl_base::settings::{LARGEST, OneOrMany, OrWord, bounds, escaped, finite, missing, one_line, range, within};
 use serde::Deserialize;
 
+use super::angle::{WrittenAngle, check_degrees};
+use super::input::{Keep, Tracking, WrittenInput};
 use super::lag::{self, History, LONGEST_HISTORY, Lags, SetPoint};
 use super::{ActionVariable, StartRule, StateVariable, System, benchmarks};
 use crate::plant::PlantKind;
@@ -57,6 +59,9 @@ pub struct WrittenSystem {
     /// State variables.
     #[serde(default, rename = "state")]
     pub states: Vec<WrittenState>,
+    /// Inputs: what the controller sees and does not influence.
+    #[serde(default, rename = "input")]
+    pub inputs: Vec<WrittenInput>,
     /// Actions.
     #[serde(default, rename = "action")]
     pub actions: Vec<WrittenAction>,
@@ -74,8 +79,8 @@ pub struct WrittenState {
     pub column: Option<OneOrMany>,
     /// Its unit.
     pub unit: Option<String>,
-    /// Whether it is an angle in radians.
-    pub angle: Option<bool>,
+    /// Whether it is an angle in radians, or one that the log has in degrees.
+    pub angle: Option<WrittenAngle>,
     /// Where rollouts start.
     pub start: Option<[f64; 2]>,
     /// Where generated episodes start.
@@ -84,6 +89,20 @@ pub struct WrittenState {
     pub centre: Option<OrWord<[f64; 2]>>,
     /// Bounds of a rule's width, or "data".
     pub width: Option<OrWord<[f64; 2]>>,
+    /// The name of the input that it is to follow.
+    pub tracks: Option<String>,
+    /// Whether rules see the running sum of its error.
+    pub integral: Option<bool>,
+    /// How far the running sum may go to either side.
+    pub integral_limit: Option<f64>,
+    /// The range that it should keep to.
+    pub keep: Option<[f64; 2]>,
+    /// What one unit beyond that range costs in a step.
+    pub keep_price: Option<f64>,
+    /// Whether a policy that leaves that range is refused.
+    pub keep_hard: Option<bool>,
+    /// Whether rules may look at it.
+    pub seen: Option<bool>,
 }
 
 /// An action as written.
@@ -104,6 +123,8 @@ pub struct WrittenAction {
     pub change: Option<bool>,
     /// The lowest and the highest change in a step.
     pub change_limits: Option<[f64; 2]>,
+    /// What a unit of movement in a step costs.
+    pub move_cost: Option<f64>,
 }
 
 /// What stands around a system and decides what of the past belongs to a state.
@@ -166,8 +187,20 @@ impl WrittenSystem {
             None if plant.is_none() && self.states.iter().all(|state| state.start.is_none()) => StartRule::Data,
             None => StartRule::Ranges,
         };
+        let tracked: Vec<Followed> = self.states.iter().filter_map(Followed::of).collect();
         let mut states = states(self.states, plant, defaults.states, start == StartRule::Ranges)?;
+        if plant.is_some() && !(self.inputs.is_empty() && tracked.is_empty()) {
+            let rule = "a built-in plant has no inputs and no set-points";
+            return Err(Error::setting("input", "given", rule, "leave `plant` out, or give a log of your own"));
+        }
+        for input in self.inputs {
+            states.push(input.check()?);
+        }
+        // A plant that runs on and on is as important later as now.
+        let tracks = !tracked.is_empty();
+        tracked.into_iter().try_for_each(|followed| followed.settle(&mut states))?;
         let actions = actions(self.actions, plant, defaults.actions)?;
+        check_degrees(&states, around)?;
         check_lags(&states, &actions, around)?;
         let history = match around.history {
             Some(History::Steps(steps)) => steps,
@@ -180,7 +213,7 @@ impl WrittenSystem {
             plant,
             seed: self.seed.unwrap_or(defaults.seed),
             horizon,
-            discount_q: self.discount_q.unwrap_or(defaults.discount_q),
+            discount_q: self.discount_q.unwrap_or(if tracks { 1.0 } else { defaults.discount_q }),
             success: self.success.map_or(defaults.success, OrWord::value),
             states,
             actions,
@@ -205,6 +238,11 @@ fn states(
     if plant.is_none() && written.is_empty() {
         return Err(missing("state", "which variables a state has", "[[state]]` with `name` and `start"));
     }
+    if written.len() > MOST_STATES {
+        let (named, rule) =
+            (format!("a list of {} variables", written.len()), format!("at most {MOST_STATES} are possible"));
+        return Err(Error::setting("[[state]]", named, rule, "leave out what the controller can do without"));
+    }
     for change in written {
         let state = match defaults.iter_mut().find(|state| state.name == change.name) {
             Some(state) => state,
@@ -217,29 +255,107 @@ fn states(
                     let key = format!("state.{}.start", change.name);
                     return Err(missing(&key, "where rollouts start", "start = [low, high]"));
                 };
-                defaults.push(StateVariable {
-                    name: change.name.clone(),
-                    unit: String::new(),
-                    columns: Vec::new(),
-                    angle: false,
-                    start,
-                    data_start: start,
-                    centre: None,
-                    width: None,
-                    lag: None,
-                });
+                defaults.push(StateVariable { start, data_start: start, ..StateVariable::new(&change.name) });
                 defaults.last_mut().ok_or(Error::Internal("a variable was lost"))?
             }
         };
+        state.keep = keep(&change)?;
         state.unit = change.unit.unwrap_or_else(|| std::mem::take(&mut state.unit));
         state.columns = change.column.map_or_else(Vec::new, OneOrMany::list);
-        state.angle = change.angle.unwrap_or(state.angle);
+        if let Some(angle) = change.angle {
+            state.set_angle(angle);
+        }
         state.start = change.start.unwrap_or(state.start);
         state.data_start = change.data_start.unwrap_or(state.data_start);
         state.centre = change.centre.map_or(state.centre, OrWord::value);
         state.width = change.width.map_or(state.width, OrWord::value);
+        state.seen = change.seen.or(state.seen);
     }
     Ok(defaults)
+}
+
+/// The range that a state should keep to, as written.
+fn keep(written: &WrittenState) -> Result<Option<Keep>> {
+    let key = |setting: &str| format!("state.{}.{setting}", written.name);
+    let Some(limits) = written.keep else {
+        let other = [(written.keep_price.is_some(), "keep_price"), (written.keep_hard.is_some(), "keep_hard")];
+        return match other.iter().find(|(given, _)| *given) {
+            None => Ok(None),
+            Some((_, setting)) => {
+                let rule = "it belongs to a range that the state should keep to";
+                Err(Error::setting(key(setting), "given", rule, "write `keep = [low, high]` too"))
+            }
+        };
+    };
+    range(&key("keep"), limits, false)?;
+    let price = written.keep_price.unwrap_or(1.0);
+    if !(price >= 0.0 && price <= LARGEST) {
+        let hint = "write what one unit beyond the range costs in a step, in units of the reward";
+        return Err(Error::setting(key("keep_price"), price, "leaving a range costs nothing or something", hint));
+    }
+    Ok(Some(Keep { range: limits, price, hard: written.keep_hard.unwrap_or(false) }))
+}
+
+/// What a user wrote of a state that is to follow an input.
+struct Followed {
+    state: String,
+    set_point: Option<String>,
+    integral: Option<bool>,
+    limit: Option<f64>,
+}
+
+impl Followed {
+    fn of(written: &WrittenState) -> Option<Self> {
+        let any = written.tracks.is_some() || written.integral.is_some() || written.integral_limit.is_some();
+        any.then(|| Self {
+            state: written.name.clone(),
+            set_point: written.tracks.clone(),
+            integral: written.integral,
+            limit: written.integral_limit,
+        })
+    }
+
+    /// Puts it into the state variable.
+    fn settle(self, states: &mut [StateVariable]) -> Result<()> {
+        let key = |setting: &str| format!("state.{}.{setting}", self.state);
+        let Some(name) = &self.set_point else {
+            let setting = if self.integral.is_some() { "integral" } else { "integral_limit" };
+            let rule = "only a state that tracks a set-point has an error to add up";
+            return Err(Error::setting(
+                key(setting),
+                "given",
+                rule,
+                "write `tracks = \"…\"` with the name of an [[input]]",
+            ));
+        };
+        let inputs = || states.iter().enumerate().filter(|(_, state)| state.input.is_some());
+        let Some((set_point, input)) = inputs().find(|(_, state)| state.name == *name) else {
+            let known: Vec<String> = inputs().map(|(_, state)| state.name.clone()).collect();
+            if known.is_empty() || states.iter().any(|state| state.name == *name) {
+                let rule = "a state follows an input, which the controller does not influence";
+                let hint = "make the set-point an [[input]]";
+                return Err(Error::setting(key("tracks"), escaped(name), rule, hint));
+            }
+            return Err(Error::UnknownName { kind: "input", name: name.clone(), known });
+        };
+        if !input.values().is_empty() {
+            let rule = "a mode is no set-point";
+            return Err(Error::setting(key("tracks"), escaped(name), rule, "name an [[input]] that is a quantity"));
+        }
+        if let Some(limit) = self.limit.filter(|limit| !(*limit > 0.0 && *limit <= LARGEST)) {
+            let hint = "leave it out to take it from the log";
+            return Err(Error::setting(key("integral_limit"), limit, "a running sum must be able to move", hint));
+        }
+        let tracking = Tracking { set_point, integral: self.integral.unwrap_or(false), limit: self.limit };
+        if let Some(state) = states.iter_mut().find(|state| state.name == self.state) {
+            if state.angle {
+                let rule = "the error of an angle is not a plain difference";
+                return Err(Error::setting(key("tracks"), escaped(name), rule, "leave `tracks` out for an angle"));
+            }
+            state.tracks = Some(tracking);
+        }
+        Ok(())
+    }
 }
 
 /// An action as the policy decides it: the change of a set-point, if that is asked for.
@@ -281,9 +397,9 @@ fn as_change(action: ActionVariable, written: &WrittenAction) -> Result<ActionVa
 /// Whether there is a log that what is to be remembered can come from.
 pub(super) fn check_lags(states: &[StateVariable], actions: &[ActionVariable], around: &Surroundings) -> Result<()> {
     let Surroundings { history, lags, simulated } = around;
-    let needs = actions.iter().find(|action| action.rate.is_some() || action.set_point.is_some());
+    let needs = actions.iter().find(|action| action.needs_last());
     let wanted = match needs.filter(|_| !*simulated) {
-        Some(action) => Some(format!("the rate or change of `{}`", action.name)),
+        Some(action) => Some(format!("the rate, the change or the move_cost of `{}`", action.name)),
         None if *lags != Lags::default() => Some("`policy.lags`".to_owned()),
         None => None,
     };
@@ -298,6 +414,13 @@ pub(super) fn check_lags(states: &[StateVariable], actions: &[ActionVariable], a
             let rule = "an action must be able to move, by a finite amount a step";
             let hint = "write how far it may move in a step, or leave `rate` out";
             return Err(Error::setting(format!("action.{}.rate", action.name), rate, rule, hint));
+        }
+        if let Some(price) = action.move_cost
+            && !(price >= 0.0 && price <= LARGEST)
+        {
+            let hint = "write what one unit of movement in a step costs, in units of the reward; 0 for nothing";
+            let rule = "movement costs nothing or something";
+            return Err(Error::setting(format!("action.{}.move_cost", action.name), price, rule, hint));
         }
     }
     if let (Lags::Steps(lags), Some(History::Steps(steps))) = (lags, *history)
@@ -342,8 +465,15 @@ fn actions(
     for change in written {
         let (limited, changed) =
             (change.rate.is_some(), change.change.unwrap_or(false) || change.change_limits.is_some());
-        if plant.is_some() && (limited || changed) {
-            let setting = if limited { "rate" } else { "change" };
+        let priced = change.move_cost.is_some();
+        if plant.is_some() && (limited || changed || priced) {
+            let setting = if limited {
+                "rate"
+            } else if changed {
+                "change"
+            } else {
+                "move_cost"
+            };
             let key = format!("action.{}.{setting}", change.name);
             let rule = "a built-in plant takes every action at once";
             return Err(Error::setting(key, "given", rule, "leave it out, or give a log of your own"));
@@ -371,6 +501,7 @@ fn actions(
                     limits,
                     rate: change.rate,
                     set_point: None,
+                    move_cost: change.move_cost,
                 };
                 defaults.push(as_change(action, &change)?);
             }

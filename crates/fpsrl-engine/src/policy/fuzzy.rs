@@ -25,7 +25,38 @@ pub struct Quantity {
     /// holds on both sides of it. The paper's own form is plain, as is every file that does not say otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub periodic: bool,
+    /// The words of a mode, whose numbers are their places in this list; empty for a quantity. A rule holds in one of them,
+    /// or does not look at it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// What it follows from, if a controller computes it from its other inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derived: Option<Derived>,
 }
+
+/// What a controller computes from its other inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Derived {
+    /// A set-point less what is to follow it.
+    Error {
+        /// The number of the input that is to follow.
+        state: usize,
+        /// The number of the input that is followed.
+        set_point: usize,
+    },
+    /// The running sum of an error. It is 0 in the first step; from then on each step's error is added. It stays within its
+    /// limit, and while the last action is at one of its own limits it only falls.
+    Sum {
+        /// The number of the error among the inputs.
+        error: usize,
+        /// How far it may go to either side.
+        limit: f64,
+    },
+}
+
+/// The width of a condition on a mode: one mode away, the membership is e⁻⁶⁰.
+pub const MODE_WIDTH: f64 = 0.091_287_092_917_527_69;
 
 impl Quantity {
     /// A quantity on the straight line.
@@ -35,7 +66,7 @@ impl Quantity {
     /// assert!(!speed.periodic);
     /// ```
     pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: unit.into(), periodic: false }
+        Self { name: name.into(), unit: unit.into(), periodic: false, values: Vec::new(), derived: None }
     }
 
     /// How far a value lies above a centre: for an angle, the shorter way around.
@@ -87,6 +118,11 @@ pub struct ActionRules {
     /// How far it may move in a step; none is no limit. The rules themselves do not know of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// How far the hyperbolic tangent reaches to either side of the middle, in half ranges of the limits, where what lies beyond the
+    /// limits is cut off. 1 is the paper's form, which comes near to the limits ever more slowly; with 3 the action follows its
+    /// rules nearly straight from limit to limit, as a PI controller does.
+    #[serde(default = "within_limits", skip_serializing_if = "is_within_limits")]
+    pub reach: f64,
     /// α: the slope before the hyperbolic tangent.
     pub alpha: f64,
     /// The rules; in a mirrored policy the second half mirrors the first.
@@ -106,6 +142,7 @@ pub struct ActionRules {
 ///         unit: "N".into(),
 ///         limits: [-2.0, 2.0],
 ///         rate: None,
+///         reach: 1.0,
 ///         alpha: 3.0,
 ///         rules: vec![rule(1.0), rule(-1.0)],
 ///     }],
@@ -159,7 +196,23 @@ impl Rule {
     }
 }
 
+/// The paper's reach: the limits themselves.
+fn within_limits() -> f64 {
+    1.0
+}
+
+fn is_within_limits(reach: &f64) -> bool {
+    *reach == 1.0
+}
+
 impl ActionRules {
+    /// The action for what stands before the hyperbolic tangent: scaled, and cut off at the limits.
+    fn limited(&self, before: f64) -> f64 {
+        let [low, high] = self.limits;
+        let action = 0.5 * (low + high) + 0.5 * (high - low) * self.reach * before.tanh();
+        if self.reach > 1.0 { action.max(low).min(high) } else { action }
+    }
+
     /// How much each rule has to say in a state: memberships divided by their sum (the weights of equation 4).
     pub fn shares(&self, states: &[Quantity], state: &[f64]) -> Vec<f64> {
         let logs: Vec<f64> = self.rules.iter().map(|rule| rule.log_membership(states, state)).collect();
@@ -171,8 +224,7 @@ impl ActionRules {
 
     /// The action that a rule takes when it alone is active.
     pub fn alone(&self, rule: usize) -> f64 {
-        let [low, high] = self.limits;
-        0.5 * (low + high) + 0.5 * (high - low) * (self.alpha * self.rules[rule].output).tanh()
+        self.limited(self.alpha * self.rules[rule].output)
     }
 
     /// The action in a state (equation 4), scaled to the limits.
@@ -188,8 +240,7 @@ impl ActionRules {
             weighted += membership * rule.output;
             total += membership;
         }
-        let [low, high] = self.limits;
-        0.5 * (low + high) + 0.5 * (high - low) * (self.alpha * weighted / total).tanh()
+        self.limited(self.alpha * weighted / total)
     }
 }
 
@@ -226,6 +277,22 @@ impl FuzzyPolicy {
         if self.states.is_empty() || self.actions.is_empty() {
             return Some("a policy needs at least one state variable and one action".into());
         }
+        for (index, state) in self.states.iter().enumerate() {
+            let fits = match state.derived {
+                None => true,
+                Some(Derived::Error { state, set_point }) => state < index && set_point < index,
+                Some(Derived::Sum { error, limit }) => {
+                    let of_an_error = matches!(
+                        self.states[..index].get(error).map(|one| one.derived),
+                        Some(Some(Derived::Error { .. }))
+                    );
+                    of_an_error && limit.is_finite() && limit > 0.0
+                }
+            };
+            if !fits {
+                return Some(format!("`{}` does not follow from inputs before it", state.name));
+            }
+        }
         for action in &self.actions {
             let name = &action.name;
             if action.rules.is_empty() || action.rules.len() > MOST_RULES {
@@ -236,6 +303,9 @@ impl FuzzyPolicy {
             }
             if action.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
                 return Some(format!("the rate of `{name}` is not above zero"));
+            }
+            if !(action.reach >= 1.0 && action.reach <= 1e6) {
+                return Some(format!("the reach of `{name}` is not from 1 to a million"));
             }
             if !action.alpha.is_finite() {
                 return Some(format!("alpha of `{name}` is not a finite number"));
@@ -272,6 +342,7 @@ pub(crate) mod tests {
                 unit: "N".into(),
                 limits: [-10.0, 10.0],
                 rate: None,
+                reach: 1.0,
                 alpha,
                 rules: vec![rule.clone(), rule.mirror()],
             }],
@@ -290,6 +361,7 @@ pub(crate) mod tests {
                     unit: String::new(),
                     limits: [low, low + span],
                     rate: None,
+                    reach: 1.0,
                     alpha,
                     rules,
                 },
@@ -354,6 +426,7 @@ pub(crate) mod tests {
             unit: String::new(),
             limits: [-1.0, 1.0],
             rate: None,
+            reach: 1.0,
             alpha: 1.0,
             rules: vec![rule(-1.0, -1.0), rule(1.0, 1.0)],
         };
@@ -392,6 +465,7 @@ pub(crate) mod tests {
                 unit: String::new(),
                 limits: [-1.0, 1.0],
                 rate: None,
+                reach: 1.0,
                 alpha: 1.0,
                 rules: vec![Rule { centre: vec![0.0], width: vec![1.0], output: 0.0 }],
             }],

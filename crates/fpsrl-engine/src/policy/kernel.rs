@@ -41,6 +41,8 @@ struct KernelAction {
     outputs: Vec<f32>,
     middle: f32,
     half_range: f32,
+    /// The limits, if actions are cut off there.
+    cut: Option<[f32; 2]>,
 }
 
 impl FuzzyKernel {
@@ -79,7 +81,8 @@ impl FuzzyKernel {
             to.outputs.clear();
             to.outputs.extend(from.rules.iter().map(|rule| (from.alpha * rule.output) as f32));
             to.middle = (0.5 * (from.limits[0] + from.limits[1])) as f32;
-            to.half_range = (0.5 * (from.limits[1] - from.limits[0])) as f32;
+            to.half_range = (0.5 * (from.limits[1] - from.limits[0]) * from.reach) as f32;
+            to.cut = (from.reach > 1.0).then(|| from.limits.map(|limit| limit as f32));
         }
     }
 }
@@ -163,7 +166,11 @@ fn act<S: Simd, A: Arithmetic, const CAPACITY: usize, const PERIODIC: bool>(
             let (first, second) = to[lane..lane + 2 * S::f32s::LEN].split_at_mut(S::f32s::LEN);
             for (half, to) in [first, second].into_iter().enumerate() {
                 let unit = tanh::<S, A>(simd, weighted[half] / total[half]);
-                A::mul_add::<S>(unit, splat(simd, action.half_range), splat(simd, action.middle)).store_slice(to);
+                let mut value = A::mul_add::<S>(unit, splat(simd, action.half_range), splat(simd, action.middle));
+                if let Some([low, high]) = action.cut {
+                    value = value.max(splat(simd, low)).min(splat(simd, high));
+                }
+                value.store_slice(to);
             }
         }
     }

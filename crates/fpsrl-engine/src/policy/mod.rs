@@ -6,7 +6,7 @@
 mod fuzzy;
 mod kernel;
 
-pub use fuzzy::{ANYWHERE, ActionRules, Condition, FuzzyPolicy, MOST_RULES, Quantity, Rule};
+pub use fuzzy::{ANYWHERE, ActionRules, Condition, Derived, FuzzyPolicy, MODE_WIDTH, MOST_RULES, Quantity, Rule};
 pub use kernel::FuzzyKernel;
 
 use crate::lanes::Lanes;

@@ -42,6 +42,9 @@ pub struct Interface {
     pub response: Option<Response>,
     /// Whether it remembers its last action.
     pub remembers: bool,
+    /// How many running sums it keeps; then test vectors hold resets.
+    #[serde(default)]
+    pub sums: usize,
     /// What things are called in it.
     pub names: Names,
     /// The limits of each action.
@@ -62,12 +65,16 @@ pub struct Outer {
     pub middle: f64,
     /// Half of the action's range.
     pub half_range: f64,
+    /// The limits that the action is cut off at; null if it does not come that far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<[f64; 2]>,
 }
 
 impl Outer {
     /// The action for an output of the rules.
     pub fn action(&self, output: f64) -> f64 {
-        self.middle + self.half_range * (self.alpha * output).tanh()
+        let action = self.middle + self.half_range * (self.alpha * output).tanh();
+        self.cut.map_or(action, |[low, high]| action.max(low).min(high))
     }
 }
 
@@ -109,13 +116,19 @@ impl Interface {
             precision: controller.precision,
             response: controller.guard.as_ref().map(|guard| guard.response),
             remembers: controller.remembers(),
+            sums: if target.format.is_rule_base() { 0 } else { controller.running_sums().count() },
             names: generated.names.clone(),
             limits: controller.policy.actions.iter().map(|action| action.limits).collect(),
             fallback: controller.fallback.clone(),
             outer: target.format.is_rule_base().then(|| {
                 let outer = |action: &ActionRules| {
                     let [low, high] = action.limits;
-                    Outer { alpha: action.alpha, middle: 0.5 * (low + high), half_range: 0.5 * (high - low) }
+                    Outer {
+                        alpha: action.alpha,
+                        middle: 0.5 * (low + high),
+                        half_range: 0.5 * (high - low) * action.reach,
+                        cut: (action.reach > 1.0).then_some([low, high]),
+                    }
                 };
                 controller.policy.actions.iter().map(outer).collect()
             }),
@@ -166,14 +179,16 @@ pub fn model(controller: &Controller, interface: &Interface, vectors: &Vectors) 
     if controller.precision == Precision::Double || interface.target.format == Format::Onnx {
         return None;
     }
-    let mut last = controller.first();
+    let mut memory = controller.begin();
     let rows: Vec<(Vec<f64>, bool)> = vectors
-        .states
-        .iter()
-        .map(|state| {
-            let outside = controller.step_with(&mut last, state, |seen| single::act(&controller.policy, seen));
-            last.iter_mut().for_each(|action| *action = Precision::Single.round(*action));
-            (last.clone(), outside)
+        .steps()
+        .map(|(reset, state)| {
+            if reset {
+                memory = controller.begin();
+            }
+            let outside = controller.step_with(&mut memory, state, |seen| single::act(&controller.policy, seen));
+            memory.last.iter_mut().for_each(|action| *action = Precision::Single.round(*action));
+            (memory.last.clone(), outside)
         })
         .collect();
     Some(interface.compare(vectors, &rows, controller.precision.tolerance()))

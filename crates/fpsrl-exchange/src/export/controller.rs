@@ -3,16 +3,18 @@
 //! One step, in this order:
 //!
 //! 1. An input that is NaN, infinite or beyond [`Precision::largest_input`] is *unusable*; so is an angle that rules measure
-//!    around the circle beyond [`Precision::largest_angle`]. Then the flag is set, and the action is the fallback; under
-//!    [`Response::Hold`] it is the last action.
+//!    around the circle beyond [`Precision::largest_angle`], and the number of a mode that there is not. Then the flag is set, and
+//!    the action is the fallback; under [`Response::Hold`] it is the last action. Running sums stay as they are.
 //! 2. Else an input outside the range that the data covered sets the flag, and the [`Response`] says what follows. Of such
 //!    an angle, whole turns make no difference.
-//! 3. The policy gives the action (equation 4 of the paper).
-//! 4. A rate limit keeps the action near the last one, and the action's own limits hold whatever happened before.
+//! 3. Errors follow from what the rules see of their set-points and states, and are added up ([`Memory`]).
+//! 4. The policy gives the action (equation 4 of the paper).
+//! 5. A rate limit keeps the action near the last one, and the action's own limits hold whatever happened before.
 //!
 //! [`Controller::step`] is the reference that every export is compared with.
 
 use super::angle;
+use super::memory::Memory;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::remedy::Remedy;
 use fpsrl_engine::policy::FuzzyPolicy;
@@ -74,7 +76,8 @@ pub enum Response {
 pub struct Guard {
     /// What happens outside.
     pub response: Response,
-    /// The covered range of each state variable; of an angle that rules measure around the circle, an arc.
+    /// The covered range of each state variable; of an angle that rules measure around the circle, an arc. What the controller
+    /// computes itself is not guarded; its range is what follows from the others.
     pub ranges: Vec<[f64; 2]>,
 }
 
@@ -91,17 +94,18 @@ pub struct Guard {
 ///         unit: "N".into(),
 ///         limits: [-1.0, 1.0],
 ///         rate: None,
+///         reach: 1.0,
 ///         alpha: 1.0,
 ///         rules: vec![Rule { centre: vec![0.0], width: vec![1.0], output: 0.5 }],
 ///     }],
 /// };
 /// let guard = Guard { response: Response::Fallback, ranges: vec![[-2.0, 2.0]] };
 /// let controller = Controller::new("motor", policy, Precision::Double, Some(guard), vec![0.0], vec![None])?;
-/// let mut last = controller.first();
-/// assert!(!controller.step(&mut last, &[1.0]));
-/// assert_eq!(last, [0.5f64.tanh()]);
-/// assert!(controller.step(&mut last, &[3.0]));
-/// assert_eq!(last, [0.0]);
+/// let mut memory = controller.begin();
+/// assert!(!controller.step(&mut memory, &[1.0]));
+/// assert_eq!(memory.last, [0.5f64.tanh()]);
+/// assert!(controller.step(&mut memory, &[3.0]));
+/// assert_eq!(memory.last, [0.0]);
 /// # Ok::<(), fpsrl_base::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +139,12 @@ impl Controller {
             ranges: guard.ranges.iter().map(|range| range.map(|end| precision.round(end))).collect(),
             ..guard
         });
-        let controller = Self { name: name.to_owned(), policy, precision, guard, fallback, rate_limits };
+        let mut controller = Self { name: name.to_owned(), policy, precision, guard, fallback, rate_limits };
+        controller.check_derived()?;
+        if let Some(mut guard) = controller.guard.take() {
+            controller.derived_ranges(&mut guard.ranges);
+            controller.guard = Some(guard);
+        }
         controller.check()?;
         Ok(controller)
     }
@@ -218,7 +227,8 @@ impl Controller {
             }
         }
         if let Some(guard) = &self.guard {
-            for (state, range) in self.policy.states.iter().zip(&guard.ranges) {
+            let ranges = self.policy.states.iter().zip(&guard.ranges).filter(|(state, _)| state.derived.is_none());
+            for (state, range) in ranges {
                 if let Some(end) = range.iter().find(|end| too_large(**end)) {
                     return refuse(
                         format!("guard.{}", state.name),
@@ -231,9 +241,9 @@ impl Controller {
         Ok(())
     }
 
-    /// Whether the controller remembers its last action.
+    /// Whether the controller remembers anything: its last action, and running sums if there are any.
     pub fn remembers(&self) -> bool {
-        self.holds() || self.rate_limits.iter().any(Option::is_some)
+        self.holds() || self.rate_limits.iter().any(Option::is_some) || self.running_sums().next().is_some()
     }
 
     /// Whether outside of the data the last action stays.
@@ -247,33 +257,44 @@ impl Controller {
         if periodic { self.precision.largest_angle() } else { self.precision.largest_input() }
     }
 
+    /// The lowest and the highest value of an input that can be used. Of a mode, these are numbers that can be rounded to one of
+    /// its places.
+    pub(super) fn usable(&self, variable: usize) -> [f64; 2] {
+        match self.policy.states[variable].values.len() {
+            0 => [-self.largest_input(variable), self.largest_input(variable)],
+            modes => [-0.5, modes as f64 - 0.5],
+        }
+    }
+
     /// Whether rules measure an angle around the circle.
     pub fn is_periodic(&self) -> bool {
         self.policy.states.iter().any(|state| state.periodic)
     }
 
-    /// What the last action is before the first step.
-    pub fn first(&self) -> Vec<f64> {
-        self.fallback.clone()
+    /// Whether an input is a mode.
+    pub(super) fn has_modes(&self) -> bool {
+        self.policy.states.iter().any(|state| !state.values.is_empty())
     }
 
-    /// One step: `last` is the last action and becomes the new one; returns whether the state was outside.
-    pub fn step(&self, last: &mut [f64], state: &[f64]) -> bool {
-        self.step_with(last, state, |state| self.policy.act(state))
+    /// One step: `state` holds the measured inputs, and `memory.last` becomes the action; returns whether the state was outside.
+    pub fn step(&self, memory: &mut Memory, state: &[f64]) -> bool {
+        self.step_with(memory, state, |state| self.policy.act(state))
     }
 
     /// One step with another computation of the rules, such as one in single precision.
-    pub(super) fn step_with(&self, last: &mut [f64], state: &[f64], act: impl FnOnce(&[f64]) -> Vec<f64>) -> bool {
-        let unusable = state
-            .iter()
-            .enumerate()
-            .any(|(variable, value)| value.is_nan() || value.abs() > self.largest_input(variable));
-        let mut seen = state.to_vec();
+    pub(super) fn step_with(&self, memory: &mut Memory, state: &[f64], act: impl FnOnce(&[f64]) -> Vec<f64>) -> bool {
+        let mut seen = self.spread(state);
+        // No range contains NaN.
+        let is_usable = |(variable, value): (usize, &f64)| {
+            let [lowest, largest] = self.usable(variable);
+            (lowest..=largest).contains(value)
+        };
+        let unusable = !seen.iter().enumerate().all(is_usable);
         let mut outside = unusable;
         let mut response = Response::Flag;
         if let (Some(guard), false) = (&self.guard, unusable) {
             for ((value, quantity), &range) in seen.iter_mut().zip(&self.policy.states).zip(&guard.ranges) {
-                if quantity.periodic && angle::is_whole(range) {
+                if quantity.derived.is_some() || (quantity.periodic && angle::is_whole(range)) {
                     continue;
                 }
                 let [low, high] = range;
@@ -285,9 +306,13 @@ impl Controller {
             }
             response = guard.response;
         }
+        if !unusable {
+            self.derive(memory, &mut seen);
+        }
+        let last = &mut memory.last;
         let wanted = match (unusable, outside, response) {
-            (true, ..) if self.holds() => last.to_vec(),
-            (false, true, Response::Hold) => last.to_vec(),
+            (true, ..) if self.holds() => last.clone(),
+            (false, true, Response::Hold) => last.clone(),
             (true, ..) | (false, true, Response::Fallback) => self.fallback.clone(),
             _ => act(&seen),
         };
@@ -323,6 +348,7 @@ pub(crate) mod tests {
                 unit: "N".into(),
                 limits: [-1.0, 2.0],
                 rate: None,
+                reach: 1.0,
                 alpha: 13.4,
                 rules: vec![rule([-0.3, 1.9], [3.7, 1.18], 1.0), rule([0.34, -0.78], [0.76, 0.78], -0.72)],
             }],
@@ -335,12 +361,12 @@ pub(crate) mod tests {
     }
 
     fn acted(controller: &Controller, states: &[[f64; 2]]) -> Vec<(f64, bool)> {
-        let mut last = controller.first();
+        let mut memory = controller.begin();
         states
             .iter()
             .map(|state| {
-                let outside = controller.step(&mut last, state);
-                (last[0], outside)
+                let outside = controller.step(&mut memory, state);
+                (memory.last[0], outside)
             })
             .collect()
     }

@@ -21,6 +21,7 @@ const GAP: f64 = TAU / 20.0;
 ///
 /// Of an angle that rules measure around the circle it is an arc, which may reach across ±π: what remains without the
 /// widest gap in the data. If that gap is narrower than a twentieth of a turn, it is the whole circle, from -π to π.
+/// Of a mode it is all that occurred.
 ///
 /// ```
 /// use fpsrl_data::Transitions;
@@ -36,7 +37,12 @@ pub fn covered_ranges(states: &[Quantity], transitions: &Transitions) -> Vec<[f6
     columns
         .map(|((before, after), quantity)| {
             let values = before.iter().chain(after).copied().collect();
-            if quantity.periodic { covered_arc(values) } else { covered_range(values) }
+            match quantity {
+                // Between modes there is nothing, and a rare one is no glitch.
+                _ if !quantity.values.is_empty() => extremes(values),
+                _ if quantity.periodic => covered_arc(values),
+                _ => covered_range(values),
+            }
         })
         .collect()
 }
@@ -61,6 +67,12 @@ fn covered_arc(mut values: Vec<f64>) -> [f64; 2] {
         false if low > PI => [low - TAU, high - TAU],
         false => [low, high],
     }
+}
+
+fn extremes(mut values: Vec<f64>) -> [f64; 2] {
+    values.retain(|value| value.is_finite());
+    let wider = |[low, high]: [f64; 2], value: &f64| [low.min(*value), high.max(*value)];
+    values.first().map_or([0.0; 2], |first| values.iter().fold([*first; 2], wider))
 }
 
 fn covered_range(mut values: Vec<f64>) -> [f64; 2] {
@@ -110,6 +122,13 @@ mod tests {
         let [low, high] = covered_arc(glitch);
         assert!(high - low < 1.3, "{low} {high}");
         assert_eq!(covered_arc(Vec::new()), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_rare_mode_is_covered() {
+        let values: Vec<f64> = (0..5_000).map(|index| if index == 17 { 2.0 } else { f64::from(index % 2) }).collect();
+        assert_eq!(extremes(values.clone()), [0.0, 2.0]);
+        assert!(covered_range(values)[1] < 2.0);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn generate(controller: &Controller, provenance: Option<&Provenance>) -> Result<
     };
     let names = Names {
         controller: controller.name.clone(),
-        states: policy.states.iter().map(|state| state.name.clone()).collect(),
+        states: controller.measured().map(|state| state.name.clone()).collect(),
         actions: policy.actions.iter().map(|action| action.name.clone()).collect(),
     };
     Ok(Generated { files: vec![GeneratedFile::text("json", files::to_json(&file)?)], names, notes: Vec::new() })

@@ -4,8 +4,8 @@
 //! [`Target`] turns it into files, and a [`Certificate`] says how far what they compute is from the reference, on
 //! states inside, at the edge of, and far outside of the data, and on numbers that are none.
 //!
-//! The modules: [`controller`](Controller) what is exported; `guard` what the data covered; `angle` whole turns; `identifier` names in other
-//! languages; `view` the controller as templates see it; a file for each target; `vectors` and [`certificate`].
+//! The modules: [`controller`](Controller) what is exported; `guard` what the data covered; `angle` whole turns; `memory` errors, running
+//! sums and the last action; `identifier` names in other languages; `view` the controller as templates see it; a file for each target; `vectors` and [`certificate`].
 
 mod angle;
 mod c;
@@ -19,6 +19,8 @@ mod guard;
 mod identifier;
 mod javascript;
 mod json;
+pub(crate) mod memory;
+mod modes;
 mod onnx;
 mod protobuf;
 mod provenance;
@@ -26,6 +28,7 @@ mod python;
 pub(crate) mod rule_base;
 mod rust;
 mod script;
+mod sequence;
 mod single;
 mod structured_text;
 mod vectors;
@@ -36,6 +39,7 @@ pub use certificate::{Certificate, Differences, Execution, Interface, Outer};
 pub use controller::{Controller, Guard, Precision, Response};
 pub use guard::covered_ranges;
 pub use json::ControllerFile;
+pub use memory::Memory;
 pub use provenance::Provenance;
 pub use vectors::{Kind, OutOfRange, Vectors};
 
@@ -233,7 +237,7 @@ impl GeneratedFile {
 pub struct Names {
     /// The controller itself.
     pub controller: String,
-    /// The state variables.
+    /// The state variables that it is given.
     pub states: Vec<String>,
     /// The actions.
     pub actions: Vec<String>,
@@ -241,9 +245,10 @@ pub struct Names {
 
 impl Names {
     fn of(view: &View) -> Self {
+        let given = view.states.iter().filter(|state| state.derived.is_none());
         Self {
             controller: view.name.clone(),
-            states: view.states.iter().map(|state| state.name.clone()).collect(),
+            states: given.map(|state| state.name.clone()).collect(),
             actions: view.actions.iter().map(|action| action.name.clone()).collect(),
         }
     }

@@ -1,7 +1,8 @@
 //! ONNX: the whole controller as a graph, for a batch of states at once.
 //!
-//! Inputs are `state` (batch × states) and, if the controller remembers, `last` (batch × actions); outputs are `action`
-//! (batch × actions) and `outside` (batch). Distances are summed variable by variable in the policy's order, so that
+//! Inputs are `state` (batch × measured states) and, if the controller remembers, `last` (batch × actions); outputs are `action`
+//! (batch × actions) and `outside` (batch). Running sums come in as `sums` and go out as `next_sums` (batch × sums); sums that are
+//! NaN have not begun. Distances are summed variable by variable in the policy's order, so that
 //! they are its distances to the last bit. In single precision the graph takes and gives f32 and computes in f64.
 
 use super::controller::{Controller, Precision};
@@ -12,6 +13,7 @@ use super::view::head;
 use super::writer::Writer;
 use super::{Dialect, Generated, GeneratedFile, Names, Target, angle};
 use fpsrl_base::error::Result;
+use fpsrl_engine::policy::Derived;
 
 /// The version of the operators: the oldest that has all of them, so that older runtimes read it too.
 const OPERATORS: u64 = 17;
@@ -55,22 +57,34 @@ fn generate(controller: &Controller, provenance: Option<&Provenance>) -> Result<
     let policy = &controller.policy;
     let element = if controller.precision == Precision::Single { FLOAT } else { DOUBLE };
     let mut graph = Graph::default();
-    let seen = graph.see(controller);
+    let mut seen = graph.see(controller);
+    graph.derive(controller, &mut seen, element);
     let actions: Vec<String> = graph.act(controller, seen);
     let all = graph.node("Concat", &refs(&actions), &[("axis", 1)]);
     graph.cast_to("action", &all, element);
 
     let texts = |names: Vec<&str>| names.join(", ");
-    let states = texts(policy.states.iter().map(|state| state.name.as_str()).collect());
+    let measured: Vec<&str> = controller.measured().map(|state| state.name.as_str()).collect();
+    let count = measured.len();
+    let states = texts(measured);
     let action_names = texts(policy.actions.iter().map(|action| action.name.as_str()).collect());
     let mut body = graph.message;
     body = body.bytes(2, identifier::identifier(&controller.name));
-    body = body.message(11, &value("state", element, &[None, Some(policy.states.len())], &states));
+    body = body.message(11, &value("state", element, &[None, Some(count)], &states));
     if controller.remembers() {
         body = body.message(11, &value("last", element, &[None, Some(policy.actions.len())], &action_names));
     }
+    let sums: Vec<&str> = controller.running_sums().map(|sum| policy.states[sum.input].name.as_str()).collect();
+    let sums = (!sums.is_empty()).then(|| (sums.len(), sums.join(", ")));
+    if let Some((count, names)) = &sums {
+        let about = format!("{names}; NaN before the first step, then next_sums of the step before");
+        body = body.message(11, &value("sums", element, &[None, Some(*count)], &about));
+    }
     body = body.message(12, &value("action", element, &[None, Some(policy.actions.len())], &action_names));
     body = body.message(12, &value("outside", BOOL, &[None], "outside of what the data covered, or unusable"));
+    if let Some((count, names)) = &sums {
+        body = body.message(12, &value("next_sums", element, &[None, Some(*count)], names));
+    }
 
     let entry = |key: &str, value: &str| Message::default().bytes(1, key).bytes(2, value);
     let file = Message::default()
@@ -84,7 +98,7 @@ fn generate(controller: &Controller, provenance: Option<&Provenance>) -> Result<
         .message(14, &entry("actions", &action_names));
     let names = Names {
         controller: controller.name.clone(),
-        states: policy.states.iter().map(|state| state.name.clone()).collect(),
+        states: controller.measured().map(|state| state.name.clone()).collect(),
         actions: policy.actions.iter().map(|action| action.name.clone()).collect(),
     };
     Ok(Generated { files: vec![GeneratedFile { extension: "onnx", content: file.0 }], names, notes: Vec::new() })
@@ -191,9 +205,18 @@ impl Graph {
         let of_inputs = limits(self, controller.precision.largest_input());
         let of_angles = controller.is_periodic().then(|| limits(self, controller.precision.largest_angle()));
         let (mut columns, mut bad, mut out) = (Vec::new(), Vec::new(), Vec::new());
+        let mut place = 0;
         for (variable, quantity) in controller.policy.states.iter().enumerate() {
-            let mut column = self.column(&state, variable);
-            let [lowest, largest] = of_angles.as_ref().filter(|_| quantity.periodic).unwrap_or(&of_inputs);
+            if quantity.derived.is_some() {
+                columns.push(String::new());
+                continue;
+            }
+            let mut column = self.column(&state, place);
+            place += 1;
+            let of_modes =
+                (!quantity.values.is_empty()).then(|| controller.usable(variable).map(|end| self.row(&[end])));
+            let of_plain = of_angles.as_ref().filter(|_| quantity.periodic).unwrap_or(&of_inputs);
+            let [lowest, largest] = of_modes.as_ref().unwrap_or(of_plain);
             let above = self.node("GreaterOrEqual", &[&column, lowest], &[]);
             let below = self.node("LessOrEqual", &[&column, largest], &[]);
             let usable = self.node("And", &[&above, &below], &[]);
@@ -210,11 +233,20 @@ impl Graph {
                 } else {
                     column.clone()
                 };
-                out.push(self.node("Less", &[&place, &low], &[]));
-                out.push(self.node("Greater", &[&place, &high], &[]));
+                let below = self.node("Less", &[&place, &low], &[]);
+                let above = self.node("Greater", &[&place, &high], &[]);
                 if response == super::Response::Clamp {
-                    column = self.limit(&place, &low, &high);
+                    let limited = self.limit(&place, &low, &high);
+                    // An angle inside keeps its turns: errors are taken on the straight line.
+                    column = match quantity.periodic {
+                        false => limited,
+                        true => {
+                            let leaves = self.node("Or", &[&below, &above], &[]);
+                            self.node("Where", &[&leaves, &limited, &column], &[])
+                        }
+                    };
                 }
+                out.extend([below, above]);
             }
             columns.push(column);
         }
@@ -224,6 +256,59 @@ impl Graph {
         let shape = self.whole(&[-1]);
         self.named_node("Reshape", &[&outside, &shape], &[], "outside");
         Seen { columns, unusable, outside }
+    }
+
+    /// A column in the target's precision; the graph itself computes in double.
+    fn rounded(&mut self, column: &str, element: u64) -> String {
+        if element == DOUBLE {
+            return column.to_owned();
+        }
+        let less = self.node("Cast", &[column], &[("to", element as i64)]);
+        self.node("Cast", &[&less], &[("to", DOUBLE as i64)])
+    }
+
+    /// Columns of what is computed from other inputs.
+    fn derive(&mut self, controller: &Controller, seen: &mut Seen, element: u64) {
+        for (input, quantity) in controller.policy.states.iter().enumerate() {
+            if let Some(Derived::Error { state, set_point }) = quantity.derived {
+                let error = self.node("Sub", &[&seen.columns[set_point], &seen.columns[state]], &[]);
+                seen.columns[input] = self.rounded(&error, element);
+            }
+        }
+        let sums: Vec<_> = controller.running_sums().collect();
+        if sums.is_empty() {
+            return;
+        }
+        let last = self.node("Cast", &["last"], &[("to", DOUBLE as i64)]);
+        let mut reached = Vec::new();
+        for action in 0..controller.policy.actions.len() {
+            let value = self.column(&last, action);
+            let [low, high] = controller.inner(action).map(|end| self.row(&[end]));
+            reached.push(self.node("LessOrEqual", &[&value, &low], &[]));
+            reached.push(self.node("GreaterOrEqual", &[&value, &high], &[]));
+        }
+        let stopped = self.any(&reached);
+        let kept = self.node("Cast", &["sums"], &[("to", DOUBLE as i64)]);
+        let zero = self.row(&[0.0]);
+        let mut next = Vec::new();
+        for (number, sum) in sums.iter().enumerate() {
+            let before = self.column(&kept, number);
+            let fresh = self.node("IsNaN", &[&before], &[]);
+            let total = self.node("Add", &[&before, &seen.columns[sum.error]], &[]);
+            let total = self.rounded(&total, element);
+            let (low, high) = (self.row(&[-sum.limit]), self.row(&[sum.limit]));
+            let wanted = self.limit(&total, &low, &high);
+            let (from, to) = (self.node("Abs", &[&before], &[]), self.node("Abs", &[&wanted], &[]));
+            let grows = self.node("Greater", &[&to, &from], &[]);
+            let stays = self.node("And", &[&stopped, &grows], &[]);
+            let added = self.node("Where", &[&stays, &before, &wanted], &[]);
+            let column = self.node("Where", &[&fresh, &zero, &added], &[]);
+            // Unusable inputs leave the sum as it is; one that has not begun does not begin with them.
+            next.push(self.node("Where", &[&seen.unusable, &before, &column], &[]));
+            seen.columns[sum.input] = column;
+        }
+        let all = self.node("Concat", &refs(&next), &[("axis", 1)]);
+        self.cast_to("next_sums", &all, element);
     }
 
     /// A column of each action.
@@ -272,7 +357,8 @@ impl Graph {
             let mean = self.node("Div", &[&sharpened, &total], &[]);
             let unit = self.node("Tanh", &[&mean], &[]);
             let [low, high] = action.limits;
-            let (middle, half_range) = (self.row(&[0.5 * (low + high)]), self.row(&[0.5 * (high - low)]));
+            let (middle, half_range) =
+                (self.row(&[0.5 * (low + high)]), self.row(&[0.5 * (high - low) * action.reach]));
             let scaled = self.node("Mul", &[&half_range, &unit], &[]);
             let ruled = self.node("Add", &[&middle, &scaled], &[]);
             let last = last.as_ref().map(|last| self.column(last, index));

@@ -26,8 +26,12 @@ pub struct Provenance {
     pub seed: Option<u64>,
     /// The digest of the log.
     pub data_sha256: Option<String>,
-    /// What the run promises of the policy, as a sentence.
+    /// The digest of the world model.
+    pub world_sha256: Option<String>,
+    /// What the run promises of the policy, with its interval, as a sentence.
     pub promise: Option<String>,
+    /// What a judge says of it that has seen other episodes, with its interval, as a sentence.
+    pub judge: Option<String>,
     /// Whether the run advises to use it, as a sentence.
     pub verdict: Option<String>,
 }
@@ -44,7 +48,9 @@ impl Provenance {
             let searched = !summary.get("search_return").is_some_and(Value::is_null);
             provenance.seed = summary["seed"].as_u64().filter(|_| searched);
             provenance.data_sha256 = summary["data_sha256"].as_str().map(str::to_owned);
+            provenance.world_sha256 = summary["world_sha256"].as_str().map(str::to_owned);
             provenance.promise = promise(summary);
+            provenance.judge = told(&summary["promise"], ["rescored", "judge_interval"]);
             provenance.verdict = verdict(summary);
         }
         provenance
@@ -64,7 +70,9 @@ impl Provenance {
         tell("problem", self.problem.clone());
         tell("seed", self.seed.map(|seed| seed.to_string()));
         tell("log", self.data_sha256.as_ref().map(|digest| format!("sha256 {digest}")));
+        tell("world", self.world_sha256.as_ref().map(|digest| format!("sha256 {digest}")));
         tell("promise", self.promise.clone());
+        tell("judge", self.judge.clone());
         tell("verdict", self.verdict.clone());
         lines
     }
@@ -72,11 +80,7 @@ impl Provenance {
 
 fn promise(summary: &Value) -> Option<String> {
     let promise = &summary["promise"];
-    if let Some(value) = promise["return"].as_f64() {
-        let mut text = format!("return {}", number(value));
-        if let (Some(low), Some(high)) = (promise["interval"][0].as_f64(), promise["interval"][1].as_f64()) {
-            text += &format!(", from {} to {}", number(low), number(high));
-        }
+    if let Some(mut text) = told(promise, ["return", "interval"]) {
         if promise["holds"].as_bool() == Some(false) {
             text += "; it does not hold";
         }
@@ -86,6 +90,15 @@ fn promise(summary: &Value) -> Option<String> {
     let truth = summary["true_return"].as_f64();
     let truth = truth.map_or_else(String::new, |truth| format!(", {} on the true plant", number(truth)));
     Some(format!("return {} on the world model{truth}", number(model)))
+}
+
+/// A return and its interval, under these names.
+fn told(promise: &Value, [mean, interval]: [&str; 2]) -> Option<String> {
+    let mut text = format!("return {}", number(promise[mean].as_f64()?));
+    if let (Some(low), Some(high)) = (promise[interval][0].as_f64(), promise[interval][1].as_f64()) {
+        text += &format!(", from {} to {}", number(low), number(high));
+    }
+    Some(text)
 }
 
 fn verdict(summary: &Value) -> Option<String> {
@@ -142,13 +155,18 @@ mod tests {
             "{plain:?}"
         );
         let promised = lines(
-            r#"{"promise": {"return": -40.0, "interval": [-44, -38.5], "holds": false},
+            r#"{"promise": {"return": -40.0, "interval": [-44, -38.5], "holds": false,
+                            "rescored": -46.5, "judge_interval": [-49, -45]},
+                "data_sha256": "0a", "world_sha256": "0b",
                 "verdict": {"word": "careful", "reason": "thin data"}, "model_return": 1}"#,
         );
         assert!(
             promised.contains(&"promise   return -40, from -44 to -38.5; it does not hold".to_owned()),
             "{promised:?}"
         );
+        for line in ["judge     return -46.5, from -49 to -45", "log       sha256 0a", "world     sha256 0b"] {
+            assert!(promised.contains(&line.to_owned()), "{promised:?}");
+        }
         assert!(promised.contains(&"verdict   careful: thin data".to_owned()), "{promised:?}");
         assert!(!lines(r#"{"seed": 7, "search_return": null}"#).contains(&"seed      7".to_owned()));
         assert_eq!(lines("null").len(), 2);

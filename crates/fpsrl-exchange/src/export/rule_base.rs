@@ -16,7 +16,7 @@ use super::controller::Controller;
 use super::identifier::{self, ascii};
 use super::provenance::Provenance;
 use super::vectors::{OutOfRange, speaks, spoken_of, states_of_rules};
-use super::view::head;
+use super::view::{derivations, head};
 use super::{Format, Generated, GeneratedFile, Names, angle};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::text::number;
@@ -64,6 +64,8 @@ pub(super) struct Parts {
     pub(super) actions: Vec<String>,
     /// The range of each input.
     pub(super) ranges: Vec<[f64; 2]>,
+    /// Whether inputs follow from others.
+    derives: bool,
 }
 
 impl Parts {
@@ -77,7 +79,9 @@ impl Parts {
             .into_iter()
             // How a controller behaves at its edges is the tool's affair here.
             .filter(|line| {
-                !["guard ", "unusable ", "memory ", "angles ", "widths "].iter().any(|word| line.starts_with(word))
+                !["guard ", "unusable ", "memory ", "angles ", "widths ", "computes "]
+                    .iter()
+                    .any(|word| line.starts_with(word))
             })
             .collect();
         comment.push("These are the rules alone. The action follows from what they give, from -1 to 1, by".to_owned());
@@ -103,6 +107,11 @@ impl Parts {
             let name = &states[variable];
             comment.push(ascii(&format!("The angle {name} is taken from {low} to {high} rad.")));
         }
+        let derivations = derivations(controller);
+        if !derivations.is_empty() {
+            comment.push("Whoever calls the tool brings these inputs too:".to_owned());
+            comment.extend(derivations.iter().map(|derivation| ascii(&format!("    {derivation}"))));
+        }
         comment.push("Far from every rule a tool divides 0 by 0; the policy keeps to the nearest rule.".to_owned());
         if policy.actions.iter().flat_map(|action| &action.rules).any(always_holds) {
             comment.push(format!("A rule that always holds has a condition of width {ANYWHERE:e}."));
@@ -110,7 +119,8 @@ impl Parts {
         let frame =
             serde_json::to_string(&Frame::of(policy)).map_err(|_| Error::Internal("a policy has no form in JSON"))?;
         comment.push(format!("{MARK}{frame}"));
-        Ok(Self { comment, engine: identifier::identifier(&controller.name), states, actions, ranges })
+        let engine = identifier::identifier(&controller.name);
+        Ok(Self { comment, engine, states, actions, ranges, derives: controller.derives() })
     }
 
     pub(super) fn finish(self, extension: &'static str, text: String, notes: Vec<String>) -> Generated {
@@ -119,6 +129,12 @@ impl Parts {
                 .to_owned(),
         ];
         all.extend(notes);
+        if self.derives {
+            all.push(
+                "the format has no place for errors and running sums: they are inputs, and the head says what they are"
+                    .into(),
+            );
+        }
         Generated {
             files: vec![GeneratedFile::text(extension, text)],
             names: Names { controller: self.engine, states: self.states, actions: self.actions },

@@ -132,8 +132,9 @@ fn act_once(states: &[Quantity], action: &ActionRules, state: &[f64]) -> f32 {
         total += membership;
     }
     let [low, high] = action.limits;
-    let (middle, half_range) = ((0.5 * (low + high)) as f32, (0.5 * (high - low)) as f32);
-    middle + half_range * (action.alpha as f32 * weighted / total).tanh()
+    let (middle, half_range) = ((0.5 * (low + high)) as f32, (0.5 * (high - low) * action.reach) as f32);
+    let value = middle + half_range * (action.alpha as f32 * weighted / total).tanh();
+    if action.reach > 1.0 { value.max(low as f32).min(high as f32) } else { value }
 }
 
 #[cfg(test)]
@@ -186,6 +187,7 @@ mod tests {
                     unit: String::new(),
                     limits: [-1.0, 1.0],
                     rate: None,
+                    reach: 1.0,
                     alpha,
                     rules: rules.collect(),
                 }],

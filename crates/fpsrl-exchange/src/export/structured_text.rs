@@ -48,7 +48,7 @@ impl Writer for StructuredText {
 fn generate(controller: &Controller, provenance: Option<&Provenance>, dialect: Dialect) -> Result<Generated> {
     let mut view = View::new(controller, provenance, &identifier::STRUCTURED_TEXT, literal);
     // What the block derives from a name must be free as well.
-    let derived = ["_seen", "_last", "_start"];
+    let derived = ["_seen", "_last", "_start", "_kept"];
     let all: Vec<String> =
         view.states.iter().map(|s| &s.name).chain(view.actions.iter().map(|a| &a.name)).cloned().collect();
     let taken = |name: &str| {

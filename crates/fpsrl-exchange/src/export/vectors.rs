@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::Format;
 use super::angle;
 use super::controller::{Controller, Precision, Response};
+use super::sequence;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_base::random::{Purpose, Stream};
-use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity};
+use fpsrl_engine::policy::{ActionRules, Derived, FuzzyPolicy, Quantity};
 
 /// How many states there are.
 pub const COUNT: usize = 11_000;
@@ -85,12 +86,14 @@ pub(super) fn states_of_rules(controller: &Controller, outside: OutOfRange) -> i
         .zip(&policy.states)
         .map(|(range, quantity)| if quantity.periodic { angle::straight(range) } else { range })
         .collect();
+    // Errors and sums are inputs like any other to a tool that computes neither.
+    let all: Vec<usize> = (0..policy.states.len()).collect();
     (0..COUNT).map(move |index| {
         let kind = match kind_of(index) {
             Kind::Far | Kind::Extreme | Kind::Unusable => Kind::Inside,
             kind => kind,
         };
-        let mut given = state(controller, &ranges, kind, index as u32);
+        let mut given = state(controller, &ranges, &all, kind, index as u32);
         let within: Vec<f64> =
             given.iter().zip(&ranges).map(|(value, [low, high])| value.max(*low).min(*high)).collect();
         for ((value, within), _) in
@@ -116,6 +119,8 @@ pub(super) fn speaks(states: &[Quantity], action: &ActionRules, state: &[f64]) -
 pub struct Vectors {
     /// Where each state lies.
     pub kinds: Vec<Kind>,
+    /// Before which of them the controller is reset; only one that adds up is.
+    pub resets: Vec<bool>,
     /// The states.
     pub states: Vec<Vec<f64>>,
     /// The actions.
@@ -125,17 +130,45 @@ pub struct Vectors {
 }
 
 impl Vectors {
+    /// None as yet.
+    fn empty() -> Self {
+        Self { kinds: Vec::new(), resets: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() }
+    }
+
     /// The vectors of a controller; the same for the same controller.
     pub fn new(controller: &Controller) -> Self {
-        let mut vectors = Self { kinds: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() };
+        let mut vectors = Self::empty();
         let ranges = ranges(controller);
-        let mut last = controller.first();
+        let states = controller.policy.states.iter().enumerate();
+        let measured: Vec<usize> = states.filter(|(_, one)| one.derived.is_none()).map(|(index, _)| index).collect();
+        let adds_up = controller.running_sums().next().is_some();
+        let mut memory = controller.begin();
         for index in 0..COUNT {
-            let kind = kind_of(index);
-            let state = state(controller, &ranges, kind, index as u32);
-            vectors.outside.push(controller.step(&mut last, &state));
-            vectors.actions.push(last.clone());
+            let kind = if adds_up { sequence::kind(index, kind_of(index)) } else { kind_of(index) };
+            let reset = adds_up && sequence::is_reset(controller, index, vectors.kinds.last().copied());
+            if reset {
+                memory = controller.begin();
+            }
+            let mut draw = 0;
+            let (state, after, outside) = loop {
+                let mut inputs = state(controller, &ranges, &measured, kind, (index + draw * COUNT) as u32);
+                if adds_up {
+                    let mut all = controller.spread(&inputs);
+                    sequence::slow_down(controller, &ranges, index, &mut all);
+                    inputs = measured.iter().map(|input| all[*input]).collect();
+                }
+                let mut after = memory.clone();
+                let outside = controller.step(&mut after, &inputs);
+                draw += 1;
+                if !adds_up || draw == sequence::DRAWS || sequence::is_plain(controller, &after) {
+                    break (inputs, after, outside);
+                }
+            };
+            memory = after;
+            vectors.outside.push(outside);
+            vectors.actions.push(memory.last.clone());
             vectors.states.push(state);
+            vectors.resets.push(reset);
             vectors.kinds.push(kind);
         }
         vectors
@@ -144,7 +177,7 @@ impl Vectors {
     /// The vectors of rules alone, as a fuzzy tool runs them: no guard, no memory, and no unusable inputs. Where the tool
     /// would divide 0 by 0, the action is NaN. `outside` says what the tool does with inputs outside of their ranges.
     pub fn of_rules(controller: &Controller, outside: OutOfRange) -> Self {
-        let mut vectors = Self { kinds: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() };
+        let mut vectors = Self::empty();
         let quantities = &controller.policy.states;
         for GivenState { kind, given, seen } in states_of_rules(controller, outside) {
             let act = |action: &ActionRules| match speaks(quantities, action, &seen) {
@@ -153,6 +186,7 @@ impl Vectors {
             };
             vectors.actions.push(controller.policy.actions.iter().map(act).collect());
             vectors.outside.push(false);
+            vectors.resets.push(false);
             vectors.states.push(given);
             vectors.kinds.push(kind);
         }
@@ -162,9 +196,15 @@ impl Vectors {
     /// Keeps the first of them.
     pub fn truncate(&mut self, count: usize) {
         self.kinds.truncate(count);
+        self.resets.truncate(count);
         self.states.truncate(count);
         self.actions.truncate(count);
         self.outside.truncate(count);
+    }
+
+    /// The states, each with whether the controller is reset before it.
+    pub fn steps(&self) -> impl Iterator<Item = (bool, &Vec<f64>)> {
+        self.resets.iter().copied().zip(&self.states)
     }
 
     /// How many there are.
@@ -177,18 +217,24 @@ impl Vectors {
         self.states.is_empty()
     }
 
-    /// Writes them as CSV: `kind`, the states, the actions, `outside`.
+    /// Writes them as CSV: `kind`, the states, the actions, `outside`; of a controller that adds up, `reset` after `kind`.
     pub fn prepare(&self, path: &Path, controller: &Controller) -> Result<files::Prepared> {
         files::prepare(path, |file| {
             let mut writer = csv::Writer::from_writer(file);
             let policy = &controller.policy;
-            let names = policy.states.iter().map(|s| &s.name).chain(policy.actions.iter().map(|a| &a.name));
-            writer.write_record(["kind"].into_iter().chain(names.map(String::as_str)).chain(["outside"]))?;
+            // Rules alone are given what the controller would compute.
+            let all = self.states.first().is_some_and(|state| state.len() == policy.states.len());
+            let given = policy.states.iter().filter(|state| all || state.derived.is_none());
+            let names = given.map(|s| s.name.as_str()).chain(policy.actions.iter().map(|a| a.name.as_str()));
+            let resets = self.resets.contains(&true);
+            let first = ["kind"].into_iter().chain(resets.then_some("reset"));
+            writer.write_record(first.chain(names).chain(["outside"]))?;
             for row in 0..self.len() {
                 let kind = KINDS.iter().find(|(kind, ..)| *kind == self.kinds[row]).map_or("", |(_, name, _)| name);
                 let numbers = self.states[row].iter().chain(&self.actions[row]).map(|number| format!("{number:?}"));
-                let outside = u8::from(self.outside[row]).to_string();
-                writer.write_record([kind.to_owned()].into_iter().chain(numbers).chain([outside]))?;
+                let flag = |set: bool| u8::from(set).to_string();
+                let first = [kind.to_owned()].into_iter().chain(resets.then(|| flag(self.resets[row])));
+                writer.write_record(first.chain(numbers).chain([flag(self.outside[row])]))?;
             }
             writer.flush()
         })
@@ -197,7 +243,7 @@ impl Vectors {
     /// Reads what [`Vectors::prepare`] wrote.
     pub fn read(path: &Path, states: usize, actions: usize) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
-        let mut vectors = Self { kinds: Vec::new(), states: Vec::new(), actions: Vec::new(), outside: Vec::new() };
+        let mut vectors = Self::empty();
         let refuse = |line: u64, problem: &str| Error::Malformed {
             path: path.to_owned(),
             line: Some(line),
@@ -208,17 +254,20 @@ impl Vectors {
         for (index, record) in csv::Reader::from_reader(bytes.as_slice()).records().enumerate() {
             let line = index as u64 + 2;
             let record = record.map_err(|_| refuse(line, "the row does not have as many fields as the header"))?;
-            if record.len() != states + actions + 2 {
+            // With a column of resets there is one field more.
+            let first = record.len().wrapping_sub(states + actions + 1);
+            if !(1..=2).contains(&first) {
                 return Err(refuse(line, "the row is for another number of states or actions"));
             }
             let numbers: Option<Vec<f64>> =
-                record.iter().skip(1).take(states + actions).map(|field| field.parse().ok()).collect();
+                record.iter().skip(first).take(states + actions).map(|field| field.parse().ok()).collect();
             let mut numbers = numbers.ok_or_else(|| refuse(line, "a field is not a number"))?;
             let kind = KINDS.iter().find(|(_, name, _)| *name == &record[0]).map(|(kind, ..)| *kind);
             vectors.kinds.push(kind.ok_or_else(|| refuse(line, "there is no such kind of state"))?);
             vectors.actions.push(numbers.split_off(states));
             vectors.states.push(numbers);
-            vectors.outside.push(&record[states + actions + 1] == "1");
+            vectors.resets.push(first == 2 && &record[1] == "1");
+            vectors.outside.push(&record[first + states + actions] == "1");
         }
         Ok(vectors)
     }
@@ -242,20 +291,42 @@ fn ranges(controller: &Controller) -> Vec<[f64; 2]> {
     if let Some(guard) = &controller.guard {
         return guard.ranges.clone();
     }
-    (0..controller.policy.states.len())
-        .map(|variable| {
-            if controller.policy.states[variable].periodic {
-                return [-PI, PI].map(|end| controller.precision.round(end));
-            }
-            let [low, high] = spoken_of(&controller.policy, variable, 1.0);
-            let largest = controller.precision.largest_input();
-            [low.max(-largest), high.min(largest)].map(|end| controller.precision.round(end))
+    let policy = &controller.policy;
+    let mut ranges: Vec<[f64; 2]> = (0..policy.states.len())
+        .map(|variable| match policy.states[variable].periodic {
+            true => [-PI, PI],
+            false => spoken_of(policy, variable, 1.0),
         })
-        .collect()
+        .collect();
+    make_room_for_errors(policy, &mut ranges);
+    let largest = controller.precision.largest_input();
+    let end = |end: f64| controller.precision.round(end.clamp(-largest, largest));
+    ranges.into_iter().map(|range| range.map(end)).collect()
 }
 
-/// What the rules speak of: so many widths around their centres. If no rule looks at the variable, any range will do.
+/// Errors are as large as the rules speak of, though they may not look at what errors follow from.
+fn make_room_for_errors(policy: &FuzzyPolicy, ranges: &mut [[f64; 2]]) {
+    let ignored = |input: usize| policy.actions.iter().flat_map(|action| &action.rules).all(|rule| rule.ignores(input));
+    for (error, quantity) in policy.states.iter().enumerate() {
+        let Some(Derived::Error { state, set_point }) = quantity.derived else { continue };
+        let [low, high] = ranges[error];
+        if ignored(state) {
+            let half = 0.5 * (high - low);
+            ranges[state] = [-half, half];
+        }
+        if ignored(set_point) {
+            let middle = 0.5 * (ranges[state][0] + ranges[state][1]);
+            ranges[set_point] = [middle + low, middle + high];
+        }
+    }
+}
+
+/// What the rules speak of: so many widths around their centres. If no rule looks at the variable, any range will do. Of a mode, it
+/// is each of them.
 pub(super) fn spoken_of(policy: &FuzzyPolicy, variable: usize, widths: f64) -> [f64; 2] {
+    if let modes @ 1.. = policy.states[variable].values.len() {
+        return [0.0, modes as f64 - 1.0];
+    }
     let rules = policy.actions.iter().flat_map(|action| &action.rules).filter(|rule| !rule.ignores(variable));
     let ends = rules.map(|rule| {
         let reach = widths * rule.width[variable];
@@ -264,7 +335,8 @@ pub(super) fn spoken_of(policy: &FuzzyPolicy, variable: usize, widths: f64) -> [
     ends.reduce(|[low, high], [lower, higher]| [low.min(lower), high.max(higher)]).unwrap_or([-1.0, 1.0])
 }
 
-fn state(controller: &Controller, ranges: &[[f64; 2]], kind: Kind, index: u32) -> Vec<f64> {
+/// A state of a kind: a value for each of the inputs with these numbers.
+fn state(controller: &Controller, ranges: &[[f64; 2]], inputs: &[usize], kind: Kind, index: u32) -> Vec<f64> {
     let stream = Stream::new(1, Purpose::ExportVector);
     let precision = controller.precision;
     let whole = ranges.len() as u32;
@@ -272,16 +344,18 @@ fn state(controller: &Controller, ranges: &[[f64; 2]], kind: Kind, index: u32) -
     let rules: Vec<_> = controller.policy.actions.iter().flat_map(|action| &action.rules).collect();
     let near = rules[(stream.uniform(0, index, whole) * rules.len() as f64) as usize % rules.len()];
     let is_near = index.is_multiple_of(2);
-    let chosen = (stream.uniform(1, index, whole) * ranges.len() as f64) as usize % ranges.len();
-    ranges
+    let chosen = (stream.uniform(1, index, whole) * inputs.len() as f64) as usize % inputs.len().max(1);
+    inputs
         .iter()
         .enumerate()
-        .map(|(variable, &[low, high])| {
+        .map(|(place, &variable)| {
+            let [low, high] = ranges[variable];
             let [first, second] = stream.uniform_pair(2, index, variable as u32);
             let third = stream.uniform(3, index, variable as u32);
             let extent = if high > low { high - low } else { low.abs().max(1.0) };
             let side = if second < 0.5 { -1.0 } else { 1.0 };
-            let largest = controller.largest_input(variable);
+            let [lowest, largest] = controller.usable(variable);
+            let is_mode = !controller.policy.states[variable].values.is_empty();
             // Where a rule does not look at a variable, no value is nearer to it than another.
             let within = if is_near && !near.ignores(variable) {
                 let near = near.centre[variable] + 1.5 * near.width[variable] * (2.0 * first - 1.0);
@@ -292,8 +366,9 @@ fn state(controller: &Controller, ranges: &[[f64; 2]], kind: Kind, index: u32) -
             } else {
                 low + (high - low) * first
             };
+            let within = if is_mode { within.round().max(low).min(high) } else { within };
             // Some variables stay inside, but never all of them.
-            let leaves = variable == chosen || third < 0.5;
+            let leaves = place == chosen || third < 0.5;
             let beyond = |distance: f64| if side < 0.0 { low - distance * extent } else { high + distance * extent };
             let value = match kind {
                 Kind::Inside => within,
@@ -319,7 +394,7 @@ fn state(controller: &Controller, ranges: &[[f64; 2]], kind: Kind, index: u32) -
                 _ => within,
             };
             let value = precision.round(value);
-            if kind == Kind::Unusable { value } else { value.clamp(-largest, largest) }
+            if kind == Kind::Unusable { value } else { value.clamp(lowest, largest) }
         })
         .collect()
 }

@@ -7,12 +7,13 @@ use serde::Serialize;
 use super::angle;
 use super::controller::{Controller, Precision, Response};
 use super::identifier::{Language, ascii, identifier};
+use super::modes::{self, ModeView};
 use super::provenance::Provenance;
 use super::single;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::text::number;
-use fpsrl_engine::policy::ANYWHERE;
-use fpsrl_explain::sentences;
+use fpsrl_engine::policy::{ANYWHERE, Derived};
+use fpsrl_explain::{sentences, steepness};
 
 /// How a language writes a number.
 pub(super) type Literal = fn(f64, Precision) -> String;
@@ -30,6 +31,9 @@ const OWN_OF_ANGLES: [&str; 9] = [
     "real_to_dint",
 ];
 
+/// What only code that computes errors, sums or modes calls its own, or calls.
+const OWN_OF_DERIVED: [&str; 9] = ["abs", "any", "INNER", "MODES", "USABLE", "begun", "stopped", "sums", "STATES"];
+
 #[derive(Serialize)]
 pub(super) struct View {
     pub name: String,
@@ -42,6 +46,13 @@ pub(super) struct View {
     pub guarded: bool,
     /// Whether rules measure an angle around the circle; what follows from that is left out of all other controllers.
     pub periodic: bool,
+    /// Whether an input is a mode.
+    pub modal: bool,
+    /// Whether not all inputs are usable as far as each other: there are angles or modes.
+    pub mixed: bool,
+    /// What is computed from other inputs, by their numbers.
+    pub errors: Vec<ErrorView>,
+    pub sums: Vec<SumView>,
     pub turn: String,
     /// A turn as a sum, for single precision.
     pub turn_parts: Vec<String>,
@@ -60,12 +71,35 @@ pub(super) struct StateView {
     pub unit: String,
     pub comment: String,
     pub periodic: bool,
-    /// Whether the guard looks at it: not at an angle that the data covered all around.
+    /// `error` or `sum` if the controller computes it.
+    pub derived: Option<&'static str>,
+    /// The words of a mode.
+    pub modes: Vec<ModeView>,
+    /// Whether the guard looks at it: not at an angle that the data covered all around, nor at what is computed.
     pub guarded: bool,
+    pub lowest: String,
     pub largest: String,
     pub low: String,
     pub middle: String,
     pub high: String,
+}
+
+/// An input that is a set-point less what is to follow it.
+#[derive(Serialize)]
+pub(super) struct ErrorView {
+    pub input: usize,
+    pub state: usize,
+    pub set_point: usize,
+    pub about: String,
+}
+
+/// An input that is the running sum of an error.
+#[derive(Serialize)]
+pub(super) struct SumView {
+    pub input: usize,
+    pub error: usize,
+    pub limit: String,
+    pub about: String,
 }
 
 #[derive(Serialize)]
@@ -76,6 +110,9 @@ pub(super) struct ActionView {
     pub comment: String,
     pub low: String,
     pub high: String,
+    /// Where it begins to count as being at a limit.
+    pub inner_low: String,
+    pub inner_high: String,
     pub middle: String,
     pub half_range: String,
     pub alpha: String,
@@ -112,9 +149,13 @@ impl View {
         let policy = &controller.policy;
         let texts =
             policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|action| &action.name));
-        let own: &[&str] = if controller.is_periodic() { &OWN_OF_ANGLES } else { &[] };
-        let mut names = language.names_beside(own, texts.map(String::as_str));
+        let own_of_angles: &[&str] = if controller.is_periodic() { &OWN_OF_ANGLES } else { &[] };
+        let computes = controller.derives() || controller.has_modes();
+        let own_of_derived: &[&str] = if computes { &OWN_OF_DERIVED } else { &[] };
+        let own = [own_of_angles, own_of_derived].concat();
+        let mut names = language.names_beside(&own, texts.map(String::as_str));
         let action_names = names.split_off(policy.states.len());
+        let modes = modes::views(&policy.states, &names);
         let mut sentences = sentences(policy).into_iter().map(|sentence| ascii(&sentence));
         let response = controller.guard.as_ref().map(|guard| guard.response);
         let range = |index: usize| controller.guard.as_ref().map_or([0.0; 2], |guard| guard.ranges[index]);
@@ -129,6 +170,18 @@ impl View {
             falls_back: response == Some(Response::Fallback),
             guarded: response.is_some(),
             periodic: controller.is_periodic(),
+            modal: controller.has_modes(),
+            mixed: controller.is_periodic() || controller.has_modes(),
+            errors: errors(controller),
+            sums: controller
+                .running_sums()
+                .map(|sum| SumView {
+                    input: sum.input,
+                    error: sum.error,
+                    limit: literal(sum.limit),
+                    about: ascii(&policy.states[sum.input].name),
+                })
+                .collect(),
             turn: literal(TAU),
             turn_parts: single::TURN.iter().map(|part| literal(f64::from(*part))).collect(),
             largest: literal(precision.largest_input()),
@@ -139,11 +192,14 @@ impl View {
                 .states
                 .iter()
                 .zip(names)
+                .zip(modes)
                 .enumerate()
-                .map(|(index, (state, name))| {
+                .map(|(index, ((state, name), modes))| {
                     let [low, high] = range(index);
                     let whole = state.periodic && angle::is_whole([low, high]);
+                    let listed = modes::listed(state);
                     let covered = match &controller.guard {
+                        _ if !listed.is_empty() => listed,
                         Some(_) if whole => format!("{}, covered all around", spaced(&state.unit))
                             .trim_start_matches([' ', ','])
                             .to_owned(),
@@ -151,16 +207,23 @@ impl View {
                         None => spaced(&state.unit).trim_start().to_owned(),
                     };
                     let renamed = renamed(&name, &state.name);
-                    let largest = controller.largest_input(index);
+                    let [lowest, largest] = controller.usable(index);
                     let middle = 0.5 * (low + high);
                     // No input is outside of this, so that a loop over all inputs need not know.
-                    let [low, high] = if whole { [-largest, largest] } else { [low, high] };
+                    let free = whole || state.derived.is_some();
+                    let [low, high] = if free { [lowest, largest] } else { [low, high] };
                     StateView {
                         text: ascii(&state.name),
                         unit: ascii(&state.unit),
                         comment: format!("{renamed}{covered}"),
                         periodic: state.periodic,
-                        guarded: response.is_some() && !whole,
+                        derived: state.derived.map(|derived| match derived {
+                            Derived::Error { .. } => "error",
+                            Derived::Sum { .. } => "sum",
+                        }),
+                        modes,
+                        guarded: response.is_some() && !free,
+                        lowest: literal(lowest),
                         largest: literal(largest),
                         middle: literal(middle),
                         low: literal(low),
@@ -181,14 +244,17 @@ impl View {
                     let rate_text =
                         rate.map_or_else(String::new, |rate| format!(", moves {}{unit} a step at most", number(rate)));
                     let renamed = renamed(&name, &action.name);
+                    let [inner_low, inner_high] = controller.inner(index);
                     ActionView {
                         text: ascii(&action.name),
                         unit: ascii(&action.unit),
                         comment: format!("{renamed}from {} to {}{unit}{rate_text}", number(low), number(high)),
                         low: literal(low),
                         high: literal(high),
+                        inner_low: literal(inner_low),
+                        inner_high: literal(inner_high),
                         middle: literal(0.5 * (low + high)),
-                        half_range: literal(0.5 * (high - low)),
+                        half_range: literal(0.5 * (high - low) * action.reach),
                         alpha: literal(action.alpha),
                         fallback: literal(controller.fallback[index]),
                         rate: rate.map(literal),
@@ -241,6 +307,37 @@ impl View {
     }
 }
 
+/// The errors among the inputs.
+fn errors(controller: &Controller) -> Vec<ErrorView> {
+    let states = &controller.policy.states;
+    let one = |(input, quantity): (usize, &fpsrl_engine::policy::Quantity)| match quantity.derived? {
+        Derived::Error { state, set_point } => {
+            let about = format!("{}: {} less {}", quantity.name, states[set_point].name, states[state].name);
+            Some(ErrorView { input, state, set_point, about: ascii(&about) })
+        }
+        Derived::Sum { .. } => None,
+    };
+    states.iter().enumerate().filter_map(one).collect()
+}
+
+/// What the inputs are that follow from others, a sentence each.
+pub(super) fn derivations(controller: &Controller) -> Vec<String> {
+    let states = &controller.policy.states;
+    let one = |quantity: &fpsrl_engine::policy::Quantity| match quantity.derived? {
+        Derived::Error { state, set_point } => {
+            Some(format!("{} is {} less {}", quantity.name, states[set_point].name, states[state].name))
+        }
+        Derived::Sum { error, limit } => Some(format!(
+            "{} is 0 in the first step; from then on {} is added in each, within +-{}; while an action of the last step is at a limit \
+             (within 1 % of its range) it only falls",
+            quantity.name,
+            states[error].name,
+            number(limit)
+        )),
+    };
+    states.iter().filter_map(one).collect()
+}
+
 /// What stands at the head of every export: what it is, where it comes from, and how it behaves.
 pub(super) fn head(controller: &Controller, provenance: Option<&Provenance>) -> Vec<String> {
     let policy = &controller.policy;
@@ -256,6 +353,7 @@ pub(super) fn head(controller: &Controller, provenance: Option<&Provenance>) -> 
         lines.extend(provenance.lines());
         lines.push(String::new());
     }
+    lines.extend(steepness(policy).into_iter().flatten().map(|sentence| format!("slope     {sentence}")));
     lines.extend(behaviour(controller));
     if policy.conditions().len() < rules * policy.states.len() {
         // Code in single precision holds scales in place of widths.
@@ -307,8 +405,19 @@ pub(super) fn behaviour(controller: &Controller) -> Vec<String> {
     if !angles.is_empty() {
         lines.push(format!("angles    {} in rad; whole turns make no difference", angles.join(", ")));
     }
+    for state in policy.states.iter().filter(|state| !state.values.is_empty()) {
+        lines.push(format!("modes     {}: {}; any other number is unusable", state.name, modes::listed(state)));
+    }
+    for derivation in derivations(controller) {
+        lines.push(format!("computes  {derivation}"));
+    }
     if controller.remembers() {
         lines.push(format!("memory    the last action is remembered; before the first step it is {fallback}"));
+    }
+    if controller.running_sums().next().is_some() {
+        lines.push(
+            "memory    running sums are remembered; a reset sets them back, unusable inputs leave them".to_owned(),
+        );
     }
     lines
 }

@@ -237,6 +237,7 @@ impl RuleBase {
                 unit: frame.unit,
                 limits: frame.limits,
                 rate: None,
+                reach: 1.0,
                 alpha: frame.alpha,
                 rules,
             }
@@ -328,6 +329,7 @@ mod tests {
                     unit: String::new(),
                     limits: [low, low + span],
                     rate: None,
+                    reach: 1.0,
                     alpha,
                     rules,
                 },
@@ -399,6 +401,18 @@ mod tests {
             let _ = fcl::parse(&source).and_then(|base| base.policy(&source));
             let _ = fis::parse(&source).and_then(|base| base.policy(&source));
         }
+    }
+
+    #[test]
+    fn errors_sums_and_modes_come_back() {
+        let policy = crate::export::memory::tests::tracking_policy();
+        for format in [Format::Fll, Format::Fcl, Format::Fis, Format::Json] {
+            assert_eq!(back(&policy, format), policy, "{format:?}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("policy.json");
+        files::write_json(&path, &policy).unwrap();
+        assert_eq!(read(&path).unwrap().policy, policy);
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Run<'_> {
         let header = header.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let main = fill(
             include_str!("harness/main.c.jinja"),
-            context! { header, n => names, remembers => self.interface.remembers },
+            context! { header, n => names, remembers => self.interface.remembers, sums => self.interface.sums },
         )?;
         let source = self.write("main.c", &main)?;
         let program = self.directory.join("main");
@@ -120,7 +120,10 @@ impl Run<'_> {
         if let Some(said) = failure(&mut compile) {
             return Ok(Verification::Failed { said });
         }
-        let main = fill(include_str!("harness/main.rs.jinja"), context! { path, n => &self.interface.names })?;
+        let main = fill(
+            include_str!("harness/main.rs.jinja"),
+            context! { path, n => &self.interface.names, sums => self.interface.sums },
+        )?;
         let source = self.write("main.rs", &main)?;
         let program = self.directory.join("main");
         let mut compile = command(&tool);
@@ -157,19 +160,24 @@ impl Run<'_> {
         let file: ControllerFile = files::read_json(self.path)?;
         let ControllerFile { name, policy, guard, fallback, rate_limits, .. } = file;
         let controller = Controller::new(&name, policy, self.interface.precision, guard, fallback, rate_limits)?;
-        let mut last = controller.first();
-        let step = |state: &Vec<f64>| {
-            let outside = controller.step(&mut last, state);
-            (last.clone(), outside)
+        let mut memory = controller.begin();
+        let step = |(reset, state): (bool, &Vec<f64>)| {
+            if reset {
+                memory = controller.begin();
+            }
+            let outside = controller.step(&mut memory, state);
+            (memory.last.clone(), outside)
         };
-        Ok(Verification::Ran { tool: own_reader(), rows: self.vectors.states.iter().map(step).collect() })
+        Ok(Verification::Ran { tool: own_reader(), rows: self.vectors.steps().map(step).collect() })
     }
 
     /// Runs a program over the states.
     fn run(&self, mut program: Command, tool: &[String]) -> Result<Verification> {
         let mut input = String::new();
-        for state in &self.vectors.states {
-            let words: Vec<String> = state.iter().map(|value| format!("{value:?}")).collect();
+        for (reset, state) in self.vectors.steps() {
+            // A controller that adds up is told first whether it is reset.
+            let first = (self.interface.sums > 0).then(|| u8::from(reset).to_string());
+            let words: Vec<String> = first.into_iter().chain(state.iter().map(|value| format!("{value:?}"))).collect();
             let _ = writeln!(input, "{}", words.join(" "));
         }
         let input = self.write("states.txt", &input)?;
@@ -276,4 +284,105 @@ fn version(tool: &[String], said: &str) -> String {
         .and_then(|output| String::from_utf8_lossy(&output.stdout).lines().next().map(|line| line.trim().to_owned()));
     let first = first.unwrap_or_else(|| tool[0].clone());
     if said.is_empty() { first } else { format!("{first}, {}", said.lines().next().unwrap_or_default()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::memory::tests::tracking;
+    use crate::export::{Format, Kind, OutOfRange, Precision, Response, Target};
+
+    /// Exports a controller and runs what was written over vectors; whether it could be run here.
+    fn agrees(controller: &Controller, target: Target, vectors: &Vectors) -> bool {
+        let directory = tempfile::tempdir().unwrap();
+        let generated = target.generate(controller, None, "tank").unwrap();
+        for file in &generated.files {
+            std::fs::write(directory.path().join(format!("tank.{}", file.extension)), &file.content).unwrap();
+        }
+        let interface = Interface::new(controller, target, &generated);
+        let path = directory.path().join(format!("tank.{}", target.extension()));
+        match execute(&interface, &path, vectors, None).unwrap() {
+            Verification::Ran { rows, tool } => {
+                let differences = interface.compare(vectors, &rows, controller.precision.tolerance());
+                println!("{target:?}, {tool}: {:.1e} over {}", differences.largest, differences.compared);
+                assert!(differences.passed, "{target:?} {:?}: {differences:?}", controller.precision);
+                true
+            }
+            Verification::Missing { .. } => false,
+            Verification::Failed { said } => panic!("{target:?}: {said}"),
+        }
+    }
+
+    const CODE: [Format; 7] =
+        [Format::Json, Format::Python, Format::C, Format::St, Format::Javascript, Format::Rust, Format::Onnx];
+
+    #[test]
+    fn controllers_that_add_up_do_the_same_in_every_language() {
+        let cases = [
+            (Precision::Double, Some(Response::Clamp), None),
+            (Precision::Single, None, Some(15.0)),
+            (Precision::Single, Some(Response::Hold), None),
+        ];
+        for (precision, response, rate) in cases {
+            let controller = tracking(precision, response, rate);
+            let vectors = Vectors::new(&controller);
+            for format in CODE {
+                if precision == Precision::Double || format.knows_single() {
+                    agrees(&controller, Target::new(format), &vectors);
+                }
+            }
+            let siemens = Target { dialect: Dialect::Siemens, ..Target::new(Format::St) };
+            agrees(&controller, siemens, &vectors);
+        }
+    }
+
+    #[test]
+    fn tools_for_rules_alone_are_given_what_controllers_compute() {
+        for response in [None, Some(Response::Clamp)] {
+            let controller = tracking(Precision::Double, response, None);
+            for format in [Format::Fll, Format::Fcl, Format::Fis] {
+                let vectors = Vectors::of_rules(&controller, OutOfRange::of(format, response));
+                assert_eq!(vectors.states[0].len(), 6);
+                agrees(&controller, Target::new(format), &vectors);
+                let generated = Target::new(format).generate(&controller, None, "tank").unwrap();
+                let text = String::from_utf8(generated.files[0].content.clone()).unwrap();
+                assert!(text.contains("level_error is level set-point less level\n"), "{text}");
+                assert!(generated.notes.iter().any(|note| note.contains("running sums")));
+            }
+        }
+    }
+
+    #[test]
+    fn a_plant_is_driven_alike_by_the_reference_by_python_and_by_c() {
+        for (precision, response) in [(Precision::Double, Some(Response::Clamp)), (Precision::Single, None)] {
+            let controller = tracking(precision, response, Some(30.0));
+            let mut vectors = Vectors::new(&controller);
+            vectors.truncate(600);
+            let mut memory = controller.begin();
+            let (mut level, mut before) = (0.4, 0.4);
+            for step in 0..vectors.len() {
+                // The set-point is out of reach for a while, so that the sum runs into its limit; then someone takes over.
+                let set_point = [1.2, 3.0, 0.6][step / 100 % 3];
+                let state =
+                    [level, set_point, f64::from(step as u32 / 40 % 3), before].map(|value| precision.round(value));
+                let reset = step == 350;
+                if reset {
+                    memory = controller.begin();
+                }
+                vectors.outside[step] = controller.step(&mut memory, &state);
+                vectors.actions[step].clone_from(&memory.last);
+                vectors.states[step] = state.to_vec();
+                vectors.resets[step] = reset;
+                vectors.kinds[step] = Kind::Inside;
+                before = level;
+                level += 0.05 * (0.02 * memory.last[0] - level);
+            }
+            assert!(level > 0.1 && level < 2.1);
+            for format in [Format::Python, Format::C] {
+                if precision == Precision::Double || format.knows_single() {
+                    agrees(&controller, Target::new(format), &vectors);
+                }
+            }
+        }
+    }
 }

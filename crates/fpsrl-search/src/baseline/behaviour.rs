@@ -49,6 +49,7 @@ pub struct LoggedReturn {
 ///     rewards: vec![1.0, 2.0, 3.0, 4.0, 5.0],
 ///     terminated: None,
 ///     carried: 0,
+///     inputs: 0,
 /// };
 /// // 1 + 2 + 3, 2 + 3 + 4, 3 + 4 + 5
 /// assert_eq!(behaviour::logged_return(&system, &log).value, 9.0);
@@ -102,7 +103,7 @@ pub fn clone_of_the_log(
     let acted = absorbing::rows_that_matter(transitions, &later);
     let stride = acted.len().div_ceil(CLONE_ROWS).max(1);
     let rows: Vec<usize> = acted.into_iter().step_by(stride).collect();
-    let space = RuleSpace::new(system, policy, transitions);
+    let space = RuleSpace::new(system, policy, transitions).seen(system);
     let settings = RingSettings {
         particles: CLONE_PARTICLES,
         ring: 2,
@@ -201,6 +202,7 @@ mod tests {
             rewards: vec![-1.0, -2.0, -3.0, -4.0],
             terminated: Some(vec![false, true, false, false]),
             carried: 0,
+            inputs: 0,
         };
         // -1 - 2, then nothing; and -2, then nothing.
         let logged = logged_return(&system, &log);

@@ -1,12 +1,14 @@
 //! Yardsticks: what a fuzzy policy is compared with.
 //!
 //! [`nfq`] learns a policy that nobody can read, from the same log, without a world model (section 6 of the paper).
+//! [`pi`] tunes P and PI controllers on the same worlds.
 //! [`ceiling`] and [`pso_p`] plan each trajectory on its own, and so tell how much any policy could reach on a world.
 
 pub mod behaviour;
 pub mod ceiling;
 mod feedback;
 pub mod nfq;
+pub mod pi;
 pub mod pso_p;
 mod q_network;
 mod q_policy;

@@ -47,10 +47,12 @@ pub fn space(
     transitions: &Transitions,
 ) -> RuleSpace {
     let space = RuleSpace::new(system, policy, transitions);
-    match settings.optimiser {
+    let space = match settings.optimiser {
         OptimiserKind::Swarm => space,
         OptimiserKind::Auto | OptimiserKind::Shade | OptimiserKind::CmaEs => space.on_slopes(),
-    }
+    };
+    let space = if policy.shared_widths { space.with_shared_widths() } else { space };
+    space.seen(system)
 }
 
 /// Evaluations that a problem's search makes, roughly, where it says how many; a race is not asked.

@@ -27,6 +27,10 @@ pub struct PolicySettings {
     pub periodic: bool,
     /// Bounds of α, the slope before the hyperbolic tangent.
     pub alpha: [f64; 2],
+    /// How far the hyperbolic tangent reaches, in half ranges of an action; what lies beyond the limits is cut off.
+    pub reach: f64,
+    /// Whether the rules of an action have the same widths.
+    pub shared_widths: bool,
     /// What of the past the policy sees.
     pub lags: Lags,
 }
@@ -49,6 +53,10 @@ pub struct WrittenPolicy {
     pub periodic: Option<bool>,
     /// Bounds of α.
     pub alpha: Option<[f64; 2]>,
+    /// How far the hyperbolic tangent reaches.
+    pub reach: Option<f64>,
+    /// Whether the rules of an action have the same widths.
+    pub shared_widths: Option<bool>,
     /// Past steps that the policy sees, or names of such values.
     pub lags: Option<Lags>,
 }
@@ -65,6 +73,8 @@ impl Default for PolicySettings {
             mirrored: false,
             periodic: true,
             alpha: [0.0, 20.0],
+            reach: 1.0,
+            shared_widths: false,
             lags: Lags::default(),
         }
     }
@@ -114,6 +124,15 @@ impl PolicySettings {
             return Err(Error::setting("policy.rules_tolerance", tolerance, rule, "0.01 is the default"));
         }
         range("policy.alpha", self.alpha, false)?;
+        if !(1.0..=1e6).contains(&self.reach) {
+            let rule = "the hyperbolic tangent reaches at least to the limits";
+            return Err(Error::setting(
+                "policy.reach",
+                self.reach,
+                rule,
+                "1 is the paper's form; 3 is nearly straight",
+            ));
+        }
         if self.mirrored { check_symmetry(system) } else { Ok(()) }
     }
 
@@ -130,6 +149,11 @@ impl PolicySettings {
         let periodic = "rules measure angles around the circle; the paper's do not";
         file.key("periodic", self.periodic, periodic);
         file.key("alpha", bounds(self.alpha), "bounds of the slope before the hyperbolic tangent");
+
+        let reach = "how far the tangent reaches, in half ranges of an action, cut off at its limits; 1 is the paper's";
+        file.key("reach", number(self.reach), reach);
+        let shared = "rules of an action have the same widths: it changes in one direction along each input";
+        file.key("shared_widths", self.shared_widths, shared);
 
         let lags = match &self.lags {
             Lags::Steps(steps) => steps.to_string(),
@@ -158,6 +182,12 @@ fn check_symmetry(system: &System) -> Result<()> {
     Ok(())
 }
 
+/// Rules of each action where states follow set-points: two can do all that a PI controller does, and lean on other inputs besides.
+const RULES_THAT_TRACK: usize = 2;
+
+/// How far rules reach there: nearly straight between the limits, so that the gain does not depend on where the actuator is.
+const REACH_THAT_TRACKS: f64 = 3.0;
+
 impl WrittenPolicy {
     /// Whether the rules are to be mirrored, if the user or the plant says so.
     pub fn mirrored(&self, plant: Option<PlantKind>) -> bool {
@@ -168,8 +198,10 @@ impl WrittenPolicy {
     pub fn check(self, system: &System) -> Result<PolicySettings> {
         let defaults = PolicySettings::for_plant(system.plant());
         let mirrored = self.mirrored(system.plant());
+        let tracks = system.states().iter().any(|state| state.tracks.is_some());
         let (grow, rules) = match self.rules {
             None if !defaults.grow => (false, defaults.rules),
+            None if tracks => (false, RULES_THAT_TRACK),
             None | Some(OrAuto::Auto) => (true, if mirrored { 2 } else { 1 }),
             Some(OrAuto::Count(count)) => (false, usize::try_from(count).unwrap_or(usize::MAX)),
         };
@@ -182,6 +214,8 @@ impl WrittenPolicy {
             mirrored,
             periodic: self.periodic.unwrap_or(defaults.periodic),
             alpha: self.alpha.unwrap_or(defaults.alpha),
+            reach: self.reach.unwrap_or(if tracks { REACH_THAT_TRACKS } else { defaults.reach }),
+            shared_widths: self.shared_widths.unwrap_or(tracks),
             lags: system.lags().clone(),
         };
         settings.check(system)?;

@@ -10,6 +10,7 @@ use std::time::Instant;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::baseline::pi;
 use crate::optimiser::{CmaEs, RingSwarm, Shade};
 use crate::search::methods::{self, Method};
 use crate::search::race::{self, Race, RaceFigures};
@@ -198,7 +199,8 @@ impl Task<'_> {
         let began = Instant::now();
         self.search.check_rows(self.transitions.len())?;
         let worlds = self.worlds.on_lanes(self.system, self.search.caution)?;
-        let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
+        let lanes: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
+        let worlds = lanes.clone();
         let earlier_seconds = from.as_ref().and_then(|from| from.records.last()).map_or(0.0, |last| last.seconds);
         let space = self.space(policy);
         let members = worlds.len();
@@ -207,7 +209,8 @@ impl Task<'_> {
         let mut search = match from {
             None => {
                 let mut method = M::begin(self.system, self.search, &space, members);
-                if let Some(position) = self.beginning(policy, &space)? {
+                let given = self.beginning(policy, &space)?;
+                if let Some(position) = given.or_else(|| self.as_a_pi(&space, &lanes)) {
                     method.begin_at(&position);
                 }
                 keeper.begin(policy, &[])?;
@@ -242,6 +245,19 @@ impl Task<'_> {
             race: search.optimiser().race_figures(),
             front: None,
         })
+    }
+
+    /// Where a search begins that nothing else was given to: rules that do what a tuned PI controller does, where a state
+    /// tracks a set-point and as many rules can say so.
+    fn as_a_pi(&self, space: &RuleSpace, worlds: &[&dyn World]) -> Option<Vec<f64>> {
+        let starts = self.system.search_starts(0, self.search.start_states);
+        let tuned = pi::tune(self.system, self.search, worlds, &starts, true, self.options.numerics)?;
+        let blank = space.blank();
+        let mut rules = tuned.controller.as_rules(&blank)?;
+        for (base, like) in rules.actions.iter_mut().zip(&blank.actions) {
+            *base = pi::repeated(base, like.rules.len())?;
+        }
+        space.encode(&rules)
     }
 
     /// Where a search begins: the position of the space that is nearest to the policy that it was given.

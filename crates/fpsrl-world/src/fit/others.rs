@@ -90,7 +90,7 @@ fn kinds(settings: &WorldSettings, like: Option<&WorldModel>, index: usize) -> V
     };
     match (like, settings.kind) {
         (Some(world), _) => match &world.learned(index).predictor {
-            Predictor::Network(_) | Predictor::Carried(_) => vec![],
+            Predictor::Network(_) | Predictor::Carried(_) | Predictor::Given(_) => vec![],
             Predictor::GaussianProcess(_) => vec![Kind::Process { exact_rows }],
             Predictor::Forest(forest) if forest.trees.len() == 1 => vec![Kind::Tree],
             Predictor::Forest(_) => vec![Kind::Forest],

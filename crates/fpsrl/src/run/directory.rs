@@ -85,6 +85,7 @@ impl RunDirectory {
         let mut transitions = csv::read(&path, &problem.system)?;
         if let Some(formula) = &problem.world.reward {
             transitions.rewards = transitions.rewards_by(formula);
+            transitions.subtract(problem.world.costs.as_ref());
             if let Some(row) = transitions.rewards.iter().position(|reward| !reward.is_finite()) {
                 return Err(Error::Malformed {
                     path,

@@ -20,6 +20,7 @@ use crate::stage::{DataReport, Judged, Log, Source, Worlds};
 use crate::world::file::{ProcessFile, WorldFile};
 use crate::world::model::WorldModel;
 use fpsrl_base::remedy::Remedy;
+use fpsrl_data::tape::Tape;
 use fpsrl_exchange::export::{Provenance, covered_ranges};
 use fpsrl_search::WorldSource;
 
@@ -46,7 +47,8 @@ impl RunDirectory {
                 if &file.process != command {
                     return Err(self.changed(WORLD, PROBLEM, "it names another process".into()));
                 }
-                WorldSource::Process(Arc::new(crate::stage::start_process(&problem.system, &problem.world)?))
+                let tape = Tape::of(&problem.system, log.transitions())?.map(Arc::new);
+                WorldSource::Process(Arc::new(crate::stage::start_process(&problem.system, &problem.world)?), tape)
             }
             None => {
                 let file = WorldFile::read(&path).map_err(|error| self.fit_again(error))?;
@@ -56,6 +58,7 @@ impl RunDirectory {
                 learned.validate().map_err(|problem| self.broken(WORLD, problem))?;
                 self.check_variables(problem, &learned.world)?;
                 self.check_world(problem, &log, [&digests[0], &digests[1]], &starts)?;
+                let learned = learned.following(&problem.system, log.transitions(), problem.world.noise)?;
                 WorldSource::Learned(Box::new((learned, verdict)))
             }
         };

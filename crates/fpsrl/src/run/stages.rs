@@ -47,7 +47,7 @@ pub fn save_log(log: &Log, path: &Path, force: bool) -> Result<RunDirectory> {
             files::write_json(&run.file(DATA), report)?;
         }
         let mut summary = problem.summary(log.transitions().len(), String::new());
-        summary.seconds.set(if log.report().is_some() { "import" } else { "generate" }, log.seconds());
+        summary.took(if log.report().is_some() { "import" } else { "generate" }, log.seconds());
         Origins::of(run, problem, None)?.stamp(&mut summary);
         run.write_summary(&summary)
     })
@@ -102,7 +102,7 @@ impl RunDirectory {
             Some(earlier) if earlier.data_sha256 == summary.data_sha256 => {
                 for stage in ["generate", "import"] {
                     if let Some(seconds) = earlier.seconds.get(stage) {
-                        summary.seconds.set(stage, seconds);
+                        summary.took(stage, seconds);
                     }
                 }
             }
@@ -110,7 +110,7 @@ impl RunDirectory {
             Some(_) => self.remove(DATA)?,
             None => {}
         }
-        summary.seconds.set("fit", worlds.seconds());
+        summary.took("fit", worlds.seconds());
         let starts = self.write_starts(worlds.system())?;
         let prepared = self.prepare_world(worlds, starts)?;
         self.invalidate(WORLD, progress)?;
@@ -133,7 +133,7 @@ impl RunDirectory {
                     WorldFile { data_sha256, problem_sha256, starts_sha256, world, members, judges, support, verdict };
                 content.prepare(&file)
             }
-            WorldSource::Process(_) => {
+            WorldSource::Process(..) => {
                 let process = problem.world.process.clone().unwrap_or_default();
                 let content = ProcessFile { data_sha256, problem_sha256, starts_sha256, process };
                 content.prepare(&file)
@@ -200,12 +200,11 @@ impl RunDirectory {
         let problem = found.problem();
         let mut summary = found.summary(choice)?;
         if let Some(earlier) = self.earlier_summary()? {
-            let mut seconds = earlier.seconds.clone();
-            seconds.0.retain(|(stage, _)| Summary::UP_TO_WORLD.contains(&stage.as_str()));
-            for (stage, value) in summary.seconds.0.drain(..) {
-                seconds.set(&stage, value);
+            for (stage, seconds) in &earlier.seconds.0 {
+                if Summary::UP_TO_WORLD.contains(&stage.as_str()) {
+                    summary.took(stage, *seconds);
+                }
             }
-            summary.seconds = seconds;
         }
         Origins::of(self, problem, Some(origins::policy_digest(&choice.policy)?))?.stamp(&mut summary);
         let rows = search_rows(found.records());
@@ -372,7 +371,7 @@ impl RunDirectory {
             None => self.remove(SIMPLE)?,
             Some(simple) => files::write_json(&self.file(SIMPLE), simple)?,
         }
-        summary.seconds.set("report", began.elapsed().as_secs_f64());
+        summary.took("report", began.elapsed().as_secs_f64());
         self.write_summary(&summary)?;
         page.commit()?;
         Ok(summary)

@@ -113,12 +113,16 @@ impl Source {
     }
 }
 
-/// What is to be said of a problem's lags: the controller keeps none, so its inputs must bring them.
+/// What is to be said of a problem's angles and lags: the controller takes angles in radians wherever the log had them, and
+/// keeps no past, so its inputs must bring it. Errors and running sums it computes itself.
 fn notes(system: &System) -> Vec<String> {
-    let mut notes = Vec::new();
+    let degrees = system.policy_states().iter().filter(|state| state.degrees);
+    let mut notes: Vec<String> =
+        degrees.map(|state| format!("the input {} is in radians; the log had it in degrees", state.name)).collect();
     for state in system.policy_states() {
         let Some(lag) = state.lag else { continue };
         let of = match lag.of {
+            Lagged::Error(_) | Lagged::Sum(_) | Lagged::Place => continue,
             Lagged::State(of) => system.states()[of].name.clone(),
             Lagged::Action(of) => {
                 let action = &system.actions()[of];
@@ -128,6 +132,9 @@ fn notes(system: &System) -> Vec<String> {
         let steps = if lag.steps == 1 { "1 step".into() } else { format!("{} steps", lag.steps) };
         notes.push(format!("the input {} is what {of} was {steps} before", state.name));
     }
+    let is_sum =
+        |state: &fpsrl_data::system::StateVariable| state.lag.is_some_and(|lag| matches!(lag.of, Lagged::Sum(_)));
+    let sums = system.policy_states().iter().any(is_sum);
     for action in system.actions() {
         if let Some(set_point) = &action.set_point {
             let [low, high] = set_point.limits;
@@ -135,6 +142,12 @@ fn notes(system: &System) -> Vec<String> {
                 "{} is a change: add it to {}, and keep the sum from {low} to {high}",
                 action.name, set_point.name
             ));
+            if sums {
+                notes.push(format!(
+                    "running sums stop growing where {} is at its own limits, not where {} is at its limits",
+                    action.name, set_point.name
+                ));
+            }
         }
     }
     notes

@@ -56,7 +56,8 @@ impl DataReport {
         let asked = problem.data.history().unwrap_or(History::Steps(0));
         let (system, history) = choose(&problem.system, asked, &recording.recorded)?;
         let world = problem.world.for_system(&system)?;
-        let imported = recording.finish(&system, &problem.data, world.reward.as_ref(), history.clone())?;
+        let imported =
+            recording.finish(&system, &problem.data, world.reward.as_ref(), world.costs.as_ref(), history.clone())?;
         if let (History::Auto, Some(log)) = (asked, &mut problem.data.log) {
             log.history = History::Steps(history.steps);
         }

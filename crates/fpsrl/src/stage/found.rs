@@ -161,7 +161,7 @@ impl Found {
         summary.numerics = Some(self.options.numerics.to_string());
         summary.growth.clone_from(growth);
         summary.race = *race;
-        summary.seconds.set("search", *seconds);
+        summary.took("search", *seconds);
         Ok(summary)
     }
 }

@@ -7,16 +7,19 @@ use fpsrl_base::error::Result;
 use fpsrl_base::files;
 use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
+use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 use fpsrl_exchange::export::{Provenance, covered_ranges};
 use fpsrl_explain::TOLERANCE;
 use fpsrl_report::{Material, OtherRun, Report, report};
 use fpsrl_search::EvaluationSettings;
-use fpsrl_search::baseline::behaviour::{clone_of_the_log, logged_return};
+use fpsrl_search::baseline::behaviour::{LoggedReturn, clone_of_the_log, logged_return};
 use fpsrl_search::baseline::ceiling::{self, Ceiling, Plans};
+use fpsrl_search::baseline::pi::{self, PiKernel};
 use fpsrl_search::figures::{Behaviour, Front, Summary};
-use fpsrl_search::returns::{mean, true_returns, world_returns};
+use fpsrl_search::gain::{Gain, Grounds};
+use fpsrl_search::returns::{mean, plain_sums, true_returns, world_returns};
 use fpsrl_search::search::{SearchOptions, SearchRecord};
 
 use super::{Found, Source, Worlds};
@@ -116,6 +119,10 @@ impl Judged {
         let kernel = FuzzyKernel::new(&self.policy);
         let members = source.on_lanes(system, 0.0)?;
         let model_return = self.mean_over(&members, &kernel);
+        let plain_sum = match system.discount_q() < 1.0 {
+            true => self.mean_of(&members, |world| plain_sums(system, world, &kernel, &starts, self.numerics)),
+            false => model_return,
+        };
         progress.update(Stage::Evaluate, 1, Status::At("on the world model"));
         let act = |state: &[f64]| self.policy.act(state);
         let true_return = system.plant().map(|plant| mean(&true_returns(system, plant, act, &starts)));
@@ -126,7 +133,8 @@ impl Judged {
             Some(promise) => promise,
             None => source.promise(system, &self.policy, &self.problem.judging_starts(), self.numerics)?,
         };
-        let behaviour = self.behaviour(&members)?;
+        let gain = self.gain(&members, &kernel, &starts)?;
+        let behaviour = self.behaviour(&members, &gain)?;
         source.check()?;
         let success = system.success();
         let summary = &mut self.summary;
@@ -135,34 +143,73 @@ impl Judged {
         summary.promise = Some(promise);
         summary.rules = self.policy.rule_count();
         summary.model_return = Some(model_return);
+        summary.plain_sum = Some(plain_sum);
         summary.true_return = true_return;
         summary.gap = true_return.map(|truth| truth - model_return);
         summary.behaviour = behaviour;
+        if let (Some(verdict), Some(promise)) = (summary.verdict.take(), &summary.promise) {
+            let verdict = verdict.on_worlds();
+            let on_controller = gain.verdict(&verdict, promise);
+            summary.verdict = Some(verdict.on_controller(on_controller));
+        }
+        summary.gain = Some(gain);
         summary.success_threshold = success;
         summary.success = success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
         summary.threads = rayon::current_num_threads();
-        summary.seconds.set("evaluate", began.elapsed().as_secs_f64());
+        summary.took("evaluate", began.elapsed().as_secs_f64());
         Ok(self)
     }
 
     /// A policy's mean return over members, from the start states of the evaluation.
     fn mean_over(&self, members: &[Box<dyn World>], policy: &dyn Policy) -> f64 {
         let starts = self.problem.evaluation_starts();
-        let system = self.worlds.system();
-        let returns =
-            members.iter().map(|world| mean(&world_returns(system, world.as_ref(), policy, &starts, self.numerics)));
-        mean(&returns.collect::<Vec<f64>>())
+        self.mean_of(members, |world| world_returns(self.worlds.system(), world, policy, &starts, self.numerics))
+    }
+
+    /// The mean over members of what each gives from the start states.
+    fn mean_of(&self, members: &[Box<dyn World>], returns: impl Fn(&dyn World) -> Vec<f64>) -> f64 {
+        mean(&members.iter().map(|world| mean(&returns(world.as_ref()))).collect::<Vec<f64>>())
+    }
+
+    /// The policy beside what the plant does today, and beside P and PI controllers that are tuned on the same worlds.
+    fn gain(&self, members: &[Box<dyn World>], policy: &dyn Policy, starts: &StartStates) -> Result<Gain> {
+        let Problem { system, data, search, .. } = &*self.problem;
+        let worlds: Vec<&dyn World> = members.iter().map(Box::as_ref).collect();
+        let tuned = |integral: bool| {
+            let starts = self.problem.search_starts();
+            let tuned = pi::tune(system, search, &worlds, &starts, integral, self.numerics)?;
+            let kernel = PiKernel::new(system, &tuned.controller);
+            Some((tuned.controller, kernel))
+        };
+        let (proportional, integral) = (tuned(false), tuned(true));
+        let judges = self.worlds.source().judges_on_lanes()?;
+        let grounds = Grounds {
+            system,
+            transitions: self.worlds.log().transitions(),
+            random: data.log.is_none(),
+            members,
+            judges: &judges,
+            starts,
+            numerics: self.numerics,
+        };
+        let pi = integral.as_ref().map(|(controller, kernel)| (controller.clone(), kernel as &dyn Policy));
+        let p = proportional.as_ref().map(|(_, kernel)| kernel as &dyn Policy);
+        grounds.compare(policy, pi, p)
     }
 
     /// What the plant does today, beside what the policy promises; none for a log that was generated, whose actions are
     /// random.
-    fn behaviour(&self, members: &[Box<dyn World>]) -> Result<Option<Behaviour>> {
+    fn behaviour(&self, members: &[Box<dyn World>], gain: &Gain) -> Result<Option<Behaviour>> {
         let Problem { system, data, policy, search, .. } = &*self.problem;
         if data.log.is_none() {
             return Ok(None);
         }
         let transitions = self.worlds.log().transitions();
-        let logged = logged_return(system, transitions);
+        // Where the log can be followed from the same starts, that is what it does today.
+        let logged = match gain.today_is.as_str() {
+            "log" => LoggedReturn { value: gain.today, windows: gain.starts },
+            _ => logged_return(system, transitions),
+        };
         let (clone, clone_error) = clone_of_the_log(system, policy, search, transitions, self.numerics);
         Ok(Some(Behaviour {
             logged_return: logged.value,
@@ -207,7 +254,7 @@ impl Judged {
             numerics: self.numerics,
         };
         self.summary.ceiling = Some(ceiling::ceiling(self.worlds.system(), source, plans, progress)?);
-        self.summary.seconds.set("ceiling", began.elapsed().as_secs_f64());
+        self.summary.took("ceiling", began.elapsed().as_secs_f64());
         Ok(self)
     }
 

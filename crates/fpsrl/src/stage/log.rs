@@ -9,6 +9,7 @@ use fpsrl_base::progress::Progress;
 use fpsrl_data::log::{self, TextOptions};
 use fpsrl_data::simulate::simulate;
 use fpsrl_data::system::StartRule;
+use fpsrl_data::tape::Tape;
 use fpsrl_data::{System, Transitions, absorbing, csv, generate};
 use fpsrl_engine::simd::Numerics;
 use fpsrl_world::LaggedWorld;
@@ -70,7 +71,10 @@ impl Log {
             return Err(Error::setting("transitions", value, rule, "give a column for each variable of the problem"));
         }
         let mut problem = problem.clone();
-        if let Some(pool) = start_pool(&problem.system, &transitions)? {
+        if let Some(mut pool) = start_pool(&problem.system, &transitions)? {
+            if let Some(tape) = Tape::of(&problem.system, &transitions)? {
+                tape.begin(&problem.system, &mut pool);
+            }
             problem.system = problem.system.with_start_pool(pool)?;
         }
         Ok(Self {
@@ -155,11 +159,11 @@ fn start_pool(system: &System, transitions: &Transitions) -> Result<Option<Vec<V
         StartRule::Ranges => return Ok(None),
         StartRule::Data => {
             let later = absorbing::rewards_from_then_on(transitions);
-            rows(transitions, absorbing::rows_that_matter(transitions, &later))
+            rows(system, transitions, absorbing::rows_that_matter(transitions, &later))
         }
         StartRule::Episodes => {
             let first = |row: &usize| *row == 0 || transitions.episode[*row] != transitions.episode[row - 1];
-            rows(transitions, (0..transitions.len()).filter(first).collect())
+            rows(system, transitions, (0..transitions.len()).filter(first).collect())
         }
         StartRule::File(file) => {
             let names: Vec<Vec<String>> = system.states()[..system.current_states()]
@@ -176,14 +180,20 @@ fn start_pool(system: &System, transitions: &Transitions) -> Result<Option<Vec<V
                     return Err(table.fault(row, &column.title, "the cell is empty".into(), hint));
                 }
             }
-            let state = |row: usize| columns.iter().map(|column| column.values[row]).collect::<Vec<f64>>();
+            let columns = || columns.iter().zip(system.states());
+            let state =
+                |row: usize| columns().map(|(column, state)| state.recorded(column.values[row])).collect::<Vec<f64>>();
             (0..table.rows.min(MOST_STARTS)).map(|row| system.at_rest(&state(row))).collect()
         }
     }))
 }
 
 /// The states of some rows, spread over all of them if they are many.
-fn rows(transitions: &Transitions, rows: Vec<usize>) -> Vec<Vec<f64>> {
+fn rows(system: &System, transitions: &Transitions, rows: Vec<usize>) -> Vec<Vec<f64>> {
+    let state = |row: usize| transitions.states.iter().map(|column| column[row]).collect();
+    if system.place().is_some() {
+        return system.dealt(transitions, &rows, MOST_STARTS).into_iter().map(state).collect();
+    }
     let stride = rows.len().div_ceil(MOST_STARTS).max(1);
-    rows.into_iter().step_by(stride).map(|row| transitions.states.iter().map(|column| column[row]).collect()).collect()
+    rows.into_iter().step_by(stride).map(state).collect()
 }

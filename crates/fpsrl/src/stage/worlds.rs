@@ -7,6 +7,7 @@ use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::Progress;
 use fpsrl_data::System;
 use fpsrl_data::split::FEWEST_ROWS;
+use fpsrl_data::tape::Tape;
 use fpsrl_search::WorldSource;
 use fpsrl_search::figures::Summary;
 use fpsrl_world::process::ProcessWorld;
@@ -43,7 +44,8 @@ impl Log {
         let settings = settings.for_system(self.system())?;
         let source = if settings.process.is_some() {
             // Whoever cannot be started is better known before than after the search.
-            WorldSource::Process(Arc::new(start_process(self.system(), &settings)?))
+            let tape = Tape::of(self.system(), self.transitions())?.map(Arc::new);
+            WorldSource::Process(Arc::new(start_process(self.system(), &settings)?), tape)
         } else {
             let rows = self.transitions().len();
             if rows < FEWEST_ROWS {
@@ -53,6 +55,7 @@ impl Log {
             // Where rollouts start later is no part of what is learned and looked at here.
             let system = self.system().without_start_pool();
             let learned = LearnedWorlds::learn(&system, &settings, self.transitions(), progress)?;
+            let learned = learned.following(&system, self.transitions(), settings.noise)?;
             let starts = system.evaluation_starts(self.problem().evaluation.start_states);
             let verdict = Verdict::of(&system, &settings, self.transitions(), &learned, &starts);
             WorldSource::Learned(Box::new((learned, Some(verdict))))
@@ -99,7 +102,7 @@ impl Worlds {
     pub fn learned(&self) -> Option<&LearnedWorlds> {
         match &*self.source {
             WorldSource::Learned(learned) => Some(&learned.0),
-            WorldSource::Process(_) => None,
+            WorldSource::Process(..) => None,
         }
     }
 
@@ -107,7 +110,7 @@ impl Worlds {
     pub fn verdict(&self) -> Option<&Verdict> {
         match &*self.source {
             WorldSource::Learned(learned) => learned.1.as_ref(),
-            WorldSource::Process(_) => None,
+            WorldSource::Process(..) => None,
         }
     }
 
@@ -121,7 +124,7 @@ impl Worlds {
         let mut summary = problem.summary(self.log.transitions().len(), self.log.sha256()?);
         match &*self.source {
             WorldSource::Learned(worlds) => summary.set_world(&worlds.0, worlds.1.as_ref()),
-            WorldSource::Process(_) => summary.members = Some(1),
+            WorldSource::Process(..) => summary.members = Some(1),
         }
         Ok(summary)
     }

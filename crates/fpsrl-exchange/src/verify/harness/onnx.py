@@ -24,7 +24,17 @@ options.intra_op_num_threads = 1
 session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 kind = np.float32 if interface["precision"] == "single" else np.float64
 states = np.array([[float(word) for word in line.split()] for line in sys.stdin]).astype(kind)
-if interface["remembers"]:
+if interface["sums"]:
+    # NaN stands for sums that have not begun.
+    begin = {"last": np.array([interface["fallback"]], dtype=kind), "sums": np.full((1, interface["sums"]), np.nan, dtype=kind)}
+    memory = begin
+    rows = []
+    for reset, *state in states:
+        memory = begin if reset else memory
+        action, outside, sums = session.run(["action", "outside", "next_sums"], {"state": np.array([state], dtype=kind), **memory})
+        memory = {"last": action, "sums": sums}
+        rows.append((action[0], outside[0]))
+elif interface["remembers"]:
     last = np.array([interface["fallback"]], dtype=kind)
     rows = []
     for state in states:

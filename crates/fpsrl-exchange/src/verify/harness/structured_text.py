@@ -57,11 +57,12 @@ class Translator:
     def __init__(self, blocks):
         self.blocks = {block.name.upper(): block for block in blocks}
 
-    def program(self, main, states, actions):
+    def program(self, main, states, actions, sums):
         parts = ["#include <math.h>", "#include <stdbool.h>", "#include <stdio.h>", "#include <stdlib.h>"]
         parts += [self.block(block) for block in self.blocks.values()]
         kind = main.real
-        reads = "\n".join(f"        self.v_{name.lower()} = ({kind})strtod(rest, &rest);" for name in states)
+        resets = "        self.v_reset = strtod(rest, &rest) > 0.0;\n" if sums else ""
+        reads = resets + "\n".join(f"        self.v_{name.lower()} = ({kind})strtod(rest, &rest);" for name in states)
         writes = "\n".join(f'        printf("%.17g ", (double)self.v_{name.lower()});' for name in actions)
         parts.append(f"""
 int main(void)
@@ -169,7 +170,8 @@ def main():
         raise SystemExit(f"blark refuses it: {parsed.exception}")
     blocks = [Block(item) for item in parsed.transform().items if isinstance(item, st.FunctionBlock)]
     translator = Translator(blocks)
-    text = translator.program(translator.blocks[names["controller"].upper()], names["states"], names["actions"])
+    main_block = translator.blocks[names["controller"].upper()]
+    text = translator.program(main_block, names["states"], names["actions"], interface["sums"])
     with tempfile.TemporaryDirectory() as directory:
         code, program = os.path.join(directory, "block.c"), os.path.join(directory, "block")
         with open(code, "w", encoding="utf-8") as file:

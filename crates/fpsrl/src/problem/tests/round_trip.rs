@@ -104,11 +104,12 @@ prop_compose! {
                 name: format!("{name}{index}"),
                 unit: Some(unit),
                 column: Some(OneOrMany::Many(columns[..index.min(2)].to_vec())),
-                angle: Some(angle),
+                angle: Some(angle.into()),
                 start: Some(start),
                 data_start: Some(data_start),
                 centre: or_word(centre),
                 width: or_word(width.map(|(low, high)| [low, high])),
+                ..WrittenState::default()
             });
         let action = WrittenAction {
             name: "A".into(),
