@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::Progress;
 use fpsrl_base::remedy::Remedy;
-use fpsrl_data::log::{Guess, Table, TextOptions, read};
+use fpsrl_data::log::{Column, Guess, InputKind, Kind, Table, TextOptions, read};
 use fpsrl_engine::formula::Function;
 
 use self::choices::Choices;
@@ -26,6 +26,9 @@ use crate::stage::DataReport;
 /// Variables and actions that a problem has at most.
 const MOST_VARIABLES: usize = 64;
 const MOST_ACTIONS: usize = 16;
+
+/// Columns of which some could be next states, rewards, times or nothing; more cannot all be.
+const WIDEST: usize = 400;
 
 /// A problem file to be corrected, and what it was made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,9 +56,39 @@ pub fn init(
     for (title, key) in said(&guess) {
         table.expect(std::slice::from_ref(title), key)?;
     }
-    let guess = guess.complete(&table);
+    refuse_what_is_too_wide(&guess, &table, first)?;
+    let mut guess = guess.complete(&table);
+    add_modes_of(&files[1..], &mut guess, options, progress)?;
     refuse_what_is_no_problem(&guess, &table, first)?;
     draft(files, directory, options, &guess, &table)
+}
+
+/// Adds what modes are called in further files of the log; all else is told by the first.
+fn add_modes_of(files: &[PathBuf], guess: &mut Guess, options: &TextOptions, progress: &Progress) -> Result<()> {
+    let mut modes: Vec<(&String, &mut Vec<String>)> = Vec::new();
+    for input in &mut guess.inputs {
+        if let InputKind::Mode { values } = &mut input.kind {
+            modes.push((&input.title, values));
+        }
+    }
+    if modes.is_empty() {
+        return Ok(());
+    }
+    for file in files {
+        let table = read(file, options, &|title, _| modes.iter().any(|(mode, _)| *mode == title), progress)?;
+        for (title, values) in &mut modes {
+            let Some(column) = table.column(std::slice::from_ref(title)) else { continue };
+            // As numbers are sorted by their size, so are those that are added.
+            let number = |word: &String| word.parse::<f64>().unwrap_or(f64::NAN);
+            match column.kind {
+                Kind::Text => values.extend(column.words.iter().cloned()),
+                _ => values.extend(column.values.iter().filter(|value| value.is_finite()).map(f64::to_string)),
+            }
+            values.sort_by(|a, b| number(a).total_cmp(&number(b)).then_with(|| a.cmp(b)));
+            values.dedup();
+        }
+    }
+    Ok(())
 }
 
 /// Drafts the problem file of a table whose columns have their roles.
@@ -145,20 +178,38 @@ fn said(guess: &Guess) -> Vec<(&String, &'static str)> {
     said
 }
 
+/// What is said of too many columns, and what to do about it.
+fn too_many(path: &Path, count: usize, most: usize, what: &str, option: &'static str) -> Error {
+    let these = if what == "states" { "variables" } else { what };
+    Error::Malformed {
+        path: path.to_owned(),
+        line: None,
+        column: None,
+        problem: format!("the log has {count} columns that could be {what}; at most {most} {these} are possible"),
+        remedy: Remedy::words("name those that matter with ").option(option, None),
+    }
+}
+
+/// A log of so many columns that no look at them would leave few enough is refused at once.
+fn refuse_what_is_too_wide(guess: &Guess, table: &Table, path: &Path) -> Result<()> {
+    if !guess.states.is_empty() || table.columns.len() <= WIDEST {
+        return Ok(());
+    }
+    let moves = |column: &&Column| column.kind == Kind::Number && column.values.windows(2).any(|two| two[0] != two[1]);
+    match table.columns.iter().filter(moves).count() {
+        count if count > WIDEST => Err(too_many(path, count, MOST_VARIABLES, "states", "state")),
+        _ => Ok(()),
+    }
+}
+
 /// A log that makes no problem is refused with what would make one of it.
 fn refuse_what_is_no_problem(guess: &Guess, table: &Table, path: &Path) -> Result<()> {
-    let refuse = |problem: String, remedy: Remedy| {
-        Err(Error::Malformed { path: path.to_owned(), line: None, column: None, problem, remedy })
-    };
-    let variables = guess.states.len() + guess.inputs.len();
-    for (count, most, what, these, option) in [
-        (variables, MOST_VARIABLES, "states", "variables", "state"),
-        (guess.actions.len(), MOST_ACTIONS, "actions", "actions", "action"),
+    for (count, most, what, option) in [
+        (guess.states.len() + guess.inputs.len(), MOST_VARIABLES, "states", "state"),
+        (guess.actions.len(), MOST_ACTIONS, "actions", "action"),
     ] {
         if count > most {
-            let problem =
-                format!("the log has {count} columns that could be {what}; at most {most} {these} are possible");
-            return refuse(problem, Remedy::words("name those that matter with ").option(option, None));
+            return Err(too_many(path, count, most, what, option));
         }
     }
     let (what, option) = match (guess.states.is_empty(), guess.actions.is_empty()) {
@@ -166,12 +217,15 @@ fn refuse_what_is_no_problem(guess: &Guess, table: &Table, path: &Path) -> Resul
         (_, true) => ("an action", "action"),
         _ => return Ok(()),
     };
-    let titles: Vec<String> = table.titles.iter().map(|title| plain(title)).collect();
-    let remedy = Remedy::words("name it with ").option(option, None).then(format!(
-        "; a log needs at least one state and one action, and set-points are none; it has these columns: {}",
-        titles.join(", ")
-    ));
-    refuse(format!("no column was found that could be {what}"), remedy)
+    let titles: String = plain(&table.titles.join(", ")).chars().take(300).collect();
+    let needs = "; a log needs at least one state and one action, and set-points are none; it has these columns: ";
+    Err(Error::Malformed {
+        path: path.to_owned(),
+        line: None,
+        column: None,
+        problem: format!("no column was found that could be {what}"),
+        remedy: Remedy::words("name it with ").option(option, None).then(needs).then(titles),
+    })
 }
 
 /// Names for variables that a formula can use, each its own.

@@ -1,7 +1,7 @@
 //! Whole drafts, from logs of small plants.
 
 use fpsrl_base::random::{Purpose, Stream};
-use fpsrl_data::log::{Column, InputGuess, InputKind, Kind};
+use fpsrl_data::log::InputGuess;
 use fpsrl_data::{DataSettings, System, generate};
 
 use super::*;
@@ -275,6 +275,25 @@ fn what_the_user_says_is_drafted() {
 }
 
 #[test]
+fn a_mode_has_the_values_of_all_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = [("a.csv", ["x", "z"], [2, 9]), ("b.csv", ["z", "b"], [10, 9])].map(|(name, words, numbers)| {
+        let rows = tank(800, 0.1).into_iter().enumerate().map(|(row, [y, r, _, u])| {
+            let part = row / 200 % 2;
+            format!("{y:.4};{r};{u:.3};{};{}", words[part], numbers[part])
+        });
+        let path = directory.path().join(name);
+        std::fs::write(&path, text("PV;SP;MV;recipe;status", rows)).unwrap();
+        path
+    });
+    let options = TextOptions::default();
+    let draft = init(&files, directory.path(), &options, Guess::default(), &Progress::silent()).unwrap();
+    let inputs = parsed(&draft)["input"].as_array().unwrap().clone();
+    assert_eq!(inputs[1]["values"], toml::Value::from(vec!["b", "x", "z"]));
+    assert_eq!(inputs[2]["values"], toml::Value::from(vec!["2", "9", "10"]));
+}
+
+#[test]
 fn too_many_columns_are_said_at_once() {
     let names: Vec<String> = (0..120).map(|column| format!("x{column}q")).collect();
     let rows = (0..50).map(|row| {
@@ -285,6 +304,18 @@ fn too_many_columns_are_said_at_once() {
     let problem = "the log has 120 columns that could be states; at most 64 variables are possible";
     assert!(error.to_string().ends_with(problem), "{error}");
     assert!(error.hint().unwrap().starts_with("name those that matter with"), "{:?}", error.hint());
+}
+
+#[test]
+fn a_log_of_many_thousand_columns_is_refused_without_a_look_at_each() {
+    let titles: Vec<String> = (0..200_000).map(|column| format!("c{column}")).collect();
+    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    let mut table = table_of(&titles[..1]);
+    let column = table.columns[0].clone();
+    let few = |title: &&str| Column { title: (*title).into(), values: column.values[..3].into(), ..column.clone() };
+    table.columns = titles.iter().map(few).collect();
+    let error = refuse_what_is_too_wide(&Guess::default(), &table, Path::new("log.npz")).unwrap_err();
+    assert!(error.to_string().contains("the log has 200000 columns that could be states"), "{error}");
 }
 
 #[test]

@@ -22,6 +22,8 @@ mod sorting;
 pub use angle::{Angle, angle};
 pub use settling::Settling;
 
+use std::collections::{HashMap, HashSet};
+
 use self::behaviour::{Behaviour, MOST_MODES};
 use self::names::{COUNTER, EPISODE, REWARD, TERMINAL, TIME, TRUNCATED, names_one_of};
 use self::roles::Roles;
@@ -138,20 +140,25 @@ impl Guess {
             stamps.map(|column| column.title.clone()).or_else(|| self.find(table, &TIME, &is_mostly_rising))
         });
         let rows = Rows::of(table, &self);
-        let next: Vec<&str> = self
+        let next: HashSet<&str> = self
             .next
             .iter()
             .flat_map(|pattern| rows::partners(table, pattern))
             .map(|(_, next)| next.title.as_str())
             .collect();
+        let mut titles: HashMap<&str, usize> = HashMap::new();
+        for column in &table.columns {
+            *titles.entry(&column.title).or_default() += 1;
+        }
         let mut columns: Vec<&Column> = Vec::new();
         let mut held: Vec<(&Column, f64)> = Vec::new();
         for column in &table.columns {
             let one = [&self.time, &self.episode, &self.reward, &self.terminal, &self.truncated];
-            if one.into_iter().flatten().any(|name| name == &column.title) || next.contains(&column.title.as_str()) {
+            if one.into_iter().flatten().any(|name| name == &column.title) || next.contains(column.title.as_str()) {
                 continue;
             }
-            match self.why_not(column, table, &rows) {
+            let twice = titles.get(column.title.as_str()).is_some_and(|count| *count > 1);
+            match self.why_not(column, twice, &rows) {
                 Some(why) if !self.has_said(column) => {
                     self.left_out.push((column.title.clone(), why));
                     held.extend(only_value(column).map(|value| (column, value)));
@@ -198,11 +205,11 @@ impl Guess {
     }
 
     /// Why a column can take no part, if it cannot.
-    fn why_not(&self, column: &Column, table: &Table, rows: &Rows) -> Option<String> {
+    fn why_not(&self, column: &Column, twice: bool, rows: &Rows) -> Option<String> {
         if column.name.is_empty() {
             return Some("it has no name".into());
         }
-        if table.columns.iter().filter(|other| other.title == column.title).count() > 1 {
+        if twice {
             return Some("another column has the same name: rename one of them".into());
         }
         if column.kind == Kind::Time {
@@ -258,7 +265,7 @@ pub(super) fn next_name(pattern: &str, state: &str) -> String {
 
 /// The pattern by which most columns have another one for their next state.
 fn next_pattern(table: &Table) -> Option<String> {
-    let titles: std::collections::HashSet<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
+    let titles: HashSet<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
     let count =
         |pattern: &str| titles.iter().filter(|title| titles.contains(next_name(pattern, title).as_str())).count();
     let patterns = ["next_", "*_next", "next ", "*'", "new_", "*_prime"];

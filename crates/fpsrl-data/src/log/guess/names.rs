@@ -83,14 +83,13 @@ const ACTUATOR: [&str; 19] = [
 const QUANTITY: [&str; 10] =
     ["temp", "temperature", "pressure", "level", "flow", "vibration", "humidity", "density", "ph", "concentration"];
 /// Words that name what happens to a plant, whatever is done.
-const SURROUNDINGS: [&str; 13] = [
+const SURROUNDINGS: [&str; 12] = [
     "dv",
     "ff",
     "ambient",
     "outdoor",
     "outside",
     "weather",
-    "dist",
     "disturbance",
     "wind",
     "solar",
@@ -99,7 +98,7 @@ const SURROUNDINGS: [&str; 13] = [
     "exogenous",
 ];
 /// Words that may name a disturbance, or something that the plant's own behaviour moves.
-const LOAD: [&str; 3] = ["load", "feed", "inflow"];
+const LOAD: [&str; 4] = ["load", "feed", "inflow", "dist"];
 /// Words that name the way in which a plant is run.
 const MODE: [&str; 7] = ["mode", "status", "auto", "recipe", "product", "betriebsart", "grade"];
 
@@ -261,7 +260,11 @@ impl Name {
         if words.first().is_some_and(|first| bare(first) == "act") {
             return said(Says::Output, "act", &["act"]);
         }
-        if let Some(index) = words.iter().rposition(|word| OUTPUT_OF_A_LOOP.contains(&word.as_str())) {
+        // OUT1 is an output, CO2 another gas.
+        let of_a_loop = |word: &String| {
+            OUTPUT_OF_A_LOOP.contains(&word.as_str()) || (bare(word) != "co" && OUTPUT_OF_A_LOOP.contains(&bare(word)))
+        };
+        if let Some(index) = words.iter().rposition(of_a_loop) {
             let name = said(Says::Output, &at(index), &OUTPUT_OF_A_LOOP);
             let others = || others.iter().filter(|other| **other != words);
             if words.len() == 1 && (words[0] != "co" || others().any(|other| is_of_loop(other, "", &SET_POINT))) {
@@ -369,6 +372,7 @@ mod tests {
             ("MV", Says::Output),
             ("u_2", Says::Output),
             ("OUT", Says::Output),
+            ("OUT2", Says::Output),
             ("act", Says::Output),
             ("actions_0", Says::Output),
             ("heater", Says::Output),
@@ -382,6 +386,7 @@ mod tests {
             ("OutdoorTemp", Says::Surroundings),
             ("d", Says::Load),
             ("FEED", Says::Load),
+            ("dist_to_goal", Says::Load),
             ("Mode", Says::Mode),
             ("op_mode", Says::Mode),
             ("pump_state", Says::Output),

@@ -1,5 +1,7 @@
 //! Who is who: every column gets its role by its name, by its behaviour, or not at all; and a reason.
 
+use std::collections::HashSet;
+
 use super::super::table::{Column, Kind, Table};
 use super::behaviour::Behaviour;
 use super::influence::{Influences, Signal};
@@ -63,6 +65,8 @@ pub(super) struct Roles<'a> {
     pub(super) whole_transitions: bool,
     /// Columns that have one value in all rows.
     held: Vec<(Name, f64)>,
+    /// Columns that neither follow nor help.
+    pub(super) useless: Vec<String>,
     pub(super) unknown: Vec<String>,
     pub(super) unsure_action: bool,
 }
@@ -78,14 +82,19 @@ impl<'a> Roles<'a> {
     ) -> Self {
         let all = columns.iter().chain(held.iter().map(|(column, _)| column));
         let names: Vec<Vec<String>> = all.map(|column| words(&column.name)).collect();
-        let partners = guess.next.as_ref().map(|pattern| rows::partners(table, pattern)).unwrap_or_default();
+        let partners: HashSet<&str> = guess
+            .next
+            .iter()
+            .flat_map(|pattern| rows::partners(table, pattern))
+            .map(|(state, _)| state.title.as_str())
+            .collect();
         let candidate = |column: &&'a Column| {
             let values = rows.values(column);
             Candidate {
                 name: Name::read(&column.name, &names),
                 behaviour: Behaviour::of(&values, rows),
                 signal: Signal { values, turn: angle(column).turn() },
-                has_next: partners.iter().any(|(state, _)| state.title == column.title),
+                has_next: partners.contains(column.title.as_str()),
                 column,
                 role: None,
                 reason: String::new(),
@@ -98,6 +107,7 @@ impl<'a> Roles<'a> {
             tracks: Vec::new(),
             held: held.iter().map(|(column, value)| (Name::read(&column.name, &names), *value)).collect(),
             whole_transitions: guess.next.is_some(),
+            useless: Vec::new(),
             unknown: Vec::new(),
             unsure_action: false,
         }
@@ -150,6 +160,9 @@ impl<'a> Roles<'a> {
                 InputKind::Mode { .. } => self.mode(index),
                 // Words have no size.
                 _ if column.kind == Kind::Text => self.mode(index),
+                InputKind::Disturbance if self.all[index].name.says == Says::SetPoint => {
+                    InputKind::SetPoint { of: None }
+                }
                 kind => kind.clone(),
             };
             self.give(index, Role::Input(kind), input.reason.clone());
@@ -183,14 +196,21 @@ impl<'a> Roles<'a> {
 
     /// The mode that a column is.
     pub(super) fn mode(&self, index: usize) -> InputKind {
-        let candidate = &self.all[index];
-        let mut values: Vec<String> = match candidate.column.kind {
-            Kind::Text => candidate.column.words.clone(),
-            _ => candidate.behaviour.values.iter().map(|value| format!("{value}")).collect(),
+        let column = self.all[index].column;
+        let values = match column.kind {
+            Kind::Text => {
+                let mut words = column.words.clone();
+                words.sort();
+                words
+            }
+            // Of all rows, since one that is missed would be refused later.
+            _ => {
+                let mut numbers: Vec<f64> = column.values.iter().copied().filter(|value| value.is_finite()).collect();
+                numbers.sort_by(f64::total_cmp);
+                numbers.dedup();
+                numbers.iter().map(|number| format!("{number}")).collect()
+            }
         };
-        if candidate.column.kind == Kind::Text {
-            values.sort();
-        }
         InputKind::Mode { values }
     }
 

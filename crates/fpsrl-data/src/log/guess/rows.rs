@@ -1,12 +1,19 @@
 //! The rows of a log in their order, as far as that is known before anything is imported: enough to look at a
 //! column's past and future without looking across a gap.
 
+use std::collections::HashMap;
+
 use super::super::import::episode_ranks;
 use super::super::table::{Column, Kind, Table};
 use super::{Guess, next_name};
 
 /// A step that takes longer than so many usual ones is a gap, and one that is so much shorter is none.
 const GAP: f64 = 1.5;
+
+/// Cells that are looked at, at most; rows that are in any case; and the parts of a longer log that they are in.
+const MOST_CELLS: usize = 4_000_000;
+const FEWEST: usize = 10_000;
+const PARTS: usize = 20;
 
 /// Rows without movement from which a plant has stopped.
 const STANDSTILL: usize = 4;
@@ -55,8 +62,10 @@ impl Rows {
             let ended = ends.iter().flatten().any(|flags| flags[before] == 1.0);
             rank(before) == rank(after) && in_time && goes_on && !ended
         };
-        let mut rows = Self { order: Vec::with_capacity(order.len()), stretches: Vec::with_capacity(order.len()) };
-        for stretch in order.chunk_by(|before, after| follows(*before, *after)) {
+        let mut rows = Self { order: Vec::new(), stretches: Vec::new() };
+        for stretch in parts(&order, MOST_CELLS / table.columns.len().max(1))
+            .flat_map(|part| part.chunk_by(|before, after| follows(*before, *after)))
+        {
             let stretch = without_standstill(stretch, table);
             let begin = rows.order.len();
             rows.order.extend_from_slice(stretch);
@@ -97,6 +106,16 @@ impl Rows {
     }
 }
 
+/// All rows, or, of a long log, parts that are spread over it.
+fn parts(order: &[usize], most: usize) -> impl Iterator<Item = &[usize]> {
+    let (count, length) = match order.len() {
+        rows if rows <= most.max(FEWEST) => (1, rows),
+        _ => (PARTS, most.max(FEWEST) / PARTS),
+    };
+    let between = (order.len() - length) / (count - 1).max(1);
+    (0..count).map(move |part| &order[part * between..part * between + length])
+}
+
 /// The rows of a stretch but those at its end in which half of all that moved before stands still: a plant that has
 /// stopped is moved by nothing, and would hide what moved it.
 fn without_standstill<'a>(stretch: &'a [usize], table: &Table) -> &'a [usize] {
@@ -127,8 +146,9 @@ fn usual_step(order: &[usize], time: &[f64]) -> f64 {
 
 /// Columns, each with the one that holds its next value.
 pub(super) fn partners<'a>(table: &'a Table, pattern: &str) -> Vec<(&'a Column, &'a Column)> {
-    let column = |title: &str| table.columns.iter().find(|column| column.title == title);
-    let partner = |state: &'a Column| Some((state, column(&next_name(pattern, &state.title))?));
+    let by_title: HashMap<&str, &'a Column> =
+        table.columns.iter().rev().map(|column| (column.title.as_str(), column)).collect();
+    let partner = |state: &'a Column| Some((state, *by_title.get(next_name(pattern, &state.title).as_str())?));
     table.columns.iter().filter_map(partner).collect()
 }
 
@@ -161,6 +181,16 @@ mod tests {
         let text = "e,x,v,u\n0,1,1,1\n0,2,2,7\n0,3,0,1\n0,3,0,2\n0,3,0,5\n0,3,0,4\n1,4,1,1\n1,5,2,2\n1,5,3,2\n";
         let guess = Guess { episode: Some("e".into()), ..Guess::default() };
         assert_eq!(stretches(text, &guess), [vec![0, 1], vec![6, 7, 8]]);
+    }
+
+    #[test]
+    fn of_a_long_log_parts_are_looked_at() {
+        let order: Vec<usize> = (0..1_000_000).collect();
+        let parts = |rows: usize, most: usize| super::parts(&order[..rows], most).collect::<Vec<_>>();
+        let spread = parts(1_000_000, 200_000);
+        assert_eq!((spread.len(), spread.iter().map(|part| part.len()).sum::<usize>()), (PARTS, 200_000));
+        assert!(spread[0][0] == 0 && spread[19].last() > Some(&999_900));
+        assert_eq!((parts(7, 0), parts(0, 5).len()), (vec![&order[..7]], 1));
     }
 
     #[test]

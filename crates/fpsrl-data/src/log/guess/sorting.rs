@@ -44,20 +44,25 @@ impl Roles<'_> {
         influences.gain(target, &base, &more)
     }
 
-    /// What a column that no action moves adds to the prediction of a state: to its own past, or to that and the
-    /// actions, from which it may be told already.
+    /// What a column that no action moves adds to the prediction of a state: to its own past, to that and the actions, or
+    /// to the present of both, where the past does not tell of it already.
     fn help(&self, index: usize, state: usize, actions: &[usize]) -> Option<Gain> {
         let influences = self.influences.as_ref()?;
         let target = &self.all[state].signal;
+        let signal = |index: &usize| &self.all[*index].signal;
+        let past = influences.past(signal(&index));
         let own = influences.own_past(target);
-        let more = influences.past(&self.all[index].signal);
         let mut with_actions = own.clone();
-        with_actions.extend(actions.iter().flat_map(|action| influences.past_upon(&self.all[*action].signal, target)));
-        let gains = [influences.gain(target, &own, &more), influences.gain(target, &with_actions, &more)];
-        gains
-            .into_iter()
-            .flatten()
-            .max_by(|a, b| (a.is_clear(), a.share).partial_cmp(&(b.is_clear(), b.share)).unwrap_or(Ordering::Equal))
+        with_actions.extend(actions.iter().flat_map(|action| influences.past_upon(signal(action), target)));
+        let mut present = influences.present(target);
+        present.extend(actions.iter().flat_map(|action| influences.present(signal(action))));
+        let gains = [
+            influences.gain(target, &own, &past),
+            influences.gain(target, &with_actions, &past),
+            influences.gain(target, &present, &influences.present(signal(&index))),
+        ];
+        let order = |gain: &Gain| (gain.is_clear(), gain.share);
+        gains.into_iter().flatten().max_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(Ordering::Equal))
     }
 
     /// What columns that the actions move add to the prediction of another one.
@@ -112,6 +117,14 @@ impl Roles<'_> {
                 Says::Surroundings | Says::Load => self.sort_named(index, reaction, &seen, closed_states),
                 _ => self.sort_unnamed(index, reaction, &seen, closed_states),
             }
+        }
+        if !self.useless.is_empty() {
+            let names: Vec<String> = self.useless.iter().map(|title| format!("`{title}`")).collect();
+            self.unknown.push(format!(
+                "what {} tells: no action moves it, and it helps to predict no state; it was left out, and is an input if \
+                 the controller needs it",
+                names.join(", ")
+            ));
         }
         if !states.is_empty() && moved.is_empty() && !actions.is_empty() && self.influences.is_some() {
             let line = "what the actions do: none of them is seen to move anything; the log may tell too little";
@@ -200,11 +213,11 @@ impl Roles<'_> {
         if let Some(helps) = self.helps(index, seen) {
             return self.give(index, disturbance, format!("no action moves it, and {helps}"));
         }
-        let line =
-            "no action moves it, and it helps to predict no state; it was taken for an input, and may be left out";
-        self.unknown.push(format!("what `{title}` is good for: {line}"));
-        let what = if one.name.says == Says::Indicator { "an instrument that indicates; " } else { "" };
-        self.give(index, disturbance, format!("{what}no action moves it"));
+        if one.name.says == Says::Indicator {
+            return self.give(index, disturbance, "an instrument that indicates, and no action moves it");
+        }
+        self.useless.push(title);
+        self.give(index, Role::None, "no action moves it, and it helps to predict no state");
     }
 
     fn give_state(&mut self, index: usize, reason: String, closed: bool) {

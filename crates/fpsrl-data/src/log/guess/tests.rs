@@ -1,5 +1,7 @@
 //! Whole logs, and what is made of them.
 
+use proptest::prelude::*;
+
 use super::super::{TextOptions, text};
 use super::plants::{Tank, noise};
 use super::*;
@@ -170,6 +172,17 @@ fn beside_set_points_the_action_is_what_reacts_and_moves() {
 }
 
 #[test]
+fn what_neither_follows_nor_helps_is_left_out_and_that_is_said() {
+    let text = with_column(["PV", "SP", "DV", "MV"], 3_000, "q1;q2", &|row, _| {
+        format!("{:.4};{:.4}", noise(row, 21), noise(row / 3, 22))
+    });
+    let guess = guess(&text);
+    let left: Vec<&str> = guess.left_out.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(left, ["q1", "q2"], "{guess:?}");
+    assert!(guess.unknown[0].starts_with("what `q1`, `q2` tells"), "{:?}", guess.unknown);
+}
+
+#[test]
 fn a_quiet_log_shows_its_action_by_what_it_reacts_to() {
     // The set-point never moves: nothing but the weather does.
     let tank = Tank { dwell: 10_000, ..Tank::default() };
@@ -308,6 +321,10 @@ fn what_the_user_says_stays() {
     assert_eq!(kind(&guess, "c"), Some(&InputKind::Disturbance));
     assert_eq!(kind(&guess, "f"), Some(&mode(&["0", "1"])));
     assert_eq!(reason(&guess, "c"), "you said so");
+    // An input that is named as a set-point is one.
+    let said = Guess { inputs: vec![InputGuess::said("SP", InputKind::Disturbance)], ..Guess::default() };
+    let guess = said.complete(&table(&Tank::default().text(["PV", "SP", "DV", "MV"], 600)));
+    assert_eq!(guess.tracks, [pair("PV", "SP")]);
 }
 
 #[test]
@@ -326,6 +343,44 @@ fn two_columns_of_one_name_take_no_part() {
     assert_eq!(guess.states, ["level"]);
     assert_eq!(guess.left_out.len(), 2);
     assert!(guess.left_out[0].1.contains("rename"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_table_makes_it_panic(
+        rows in 0usize..400,
+        names in prop::collection::vec("(SP|PV|r|y|u|d|Mode|next_|x|T_out|TIC1\\.OUT|valve_sp|time|[a-z ._']{0,4})(_next)?", 1..9),
+        kinds in prop::collection::vec(0u8..7, 9),
+    ) {
+        let value = |kind: u8, row: usize, place: u32| match kind {
+            0 => noise(row, place),
+            1 => (row / 40 % 3) as f64,
+            2 => if row % 5 == 0 { f64::NAN } else { 1e300 * noise(row, place) },
+            3 => row as f64,
+            4 => f64::NAN,
+            5 => (row as f64 / 9.0).sin(),
+            _ => 5.0,
+        };
+        let columns: Vec<Column> = names.iter().zip(&kinds).enumerate().map(|(place, (name, &kind))| Column {
+            name: name.trim().to_owned(),
+            unit: String::new(),
+            title: name.clone(),
+            kind: if kind == 1 && place % 2 == 0 { Kind::Text } else { Kind::Number },
+            values: (0..rows).map(|row| value(kind, row, place as u32)).collect(),
+            words: vec!["a".into(), "b".into(), "c".into()],
+            fault: None,
+        }).collect();
+        let table = Table { titles: names.clone(), columns, rows, ..Table::default() };
+        let guess = Guess::default().complete(&table);
+        let _ = guess.settling(&table);
+        // Every column has at most one place.
+        let mut places: Vec<&String> = guess.states.iter().chain(&guess.actions).collect();
+        places.extend(guess.inputs.iter().map(|input| &input.title));
+        places.extend(&guess.reward);
+        let distinct: HashSet<&String> = places.iter().copied().collect();
+        prop_assert_eq!(distinct.len(), places.len(), "{:?}", guess);
+    }
 }
 
 #[test]
