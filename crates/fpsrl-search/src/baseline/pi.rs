@@ -168,20 +168,25 @@ pub fn tune(
         let decode = |position: &[f64]| decode(system, &tracked, &starts, &pairing, integral, position);
         let (low, high) = (vec![-1.0; 3 * actions], vec![1.0; 3 * actions]);
         let evaluations = EVALUATIONS * 3 * actions;
-        let cma = CmaSettings { population: 0, first_step: 0.3, tolerance: 1e-6, restarts: true, evaluations };
-        let mut optimiser = CmaEs::at(cma, &low, &high, system.seed(), &vec![0.0; 3 * actions]);
+        let cma = CmaSettings { population: 0, first_step: 0.2, tolerance: 1e-6, restarts: true, evaluations };
+        // Each loop acts one way or the other; a search that begins in between may take the wrong one.
+        let begin = |signs: usize| -> Vec<f64> {
+            let sign = |action: usize| if signs >> action & 1 == 0 { 1.0 } else { -1.0 };
+            (0..actions).flat_map(|action| [0.0, 0.3 * sign(action), 0.2 * sign(action)]).collect()
+        };
+        let score = |position: &[f64]| {
+            let kernel = PiKernel::new(system, &decode(position));
+            let scored = fitness.fitness(&kernel, f64::NEG_INFINITY, &mut fitness.workspace());
+            scored.value.unwrap_or(f64::NEG_INFINITY)
+        };
+        let first = (0..1usize << actions.min(MOST_PAIRED))
+            .map(begin)
+            .max_by(|a, b| score(a).total_cmp(&score(b)))
+            .unwrap_or_else(|| vec![0.0; 3 * actions]);
+        let mut optimiser = CmaEs::at(cma, &low, &high, system.seed(), &first);
         while !optimiser.is_finished() {
             let positions = optimiser.ask().to_vec();
-            let values: Vec<f64> = positions
-                .par_iter()
-                .map(|position| {
-                    let kernel = PiKernel::new(system, &decode(position));
-                    fitness
-                        .fitness(&kernel, f64::NEG_INFINITY, &mut fitness.workspace())
-                        .value
-                        .unwrap_or(f64::NEG_INFINITY)
-                })
-                .collect();
+            let values: Vec<f64> = positions.par_iter().map(|position| score(position)).collect();
             optimiser.tell(&values);
         }
         let (position, value) = optimiser.best();

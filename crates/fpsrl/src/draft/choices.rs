@@ -51,6 +51,9 @@ pub(super) enum Mirror {
     Yes,
 }
 
+/// Steps that a controller of a set-point looks ahead at most.
+const CLOSED_LOOP: usize = 120;
+
 impl Choices {
     /// Asks a log; `import` imports it under the assumption that an action leads to this row.
     pub(super) fn of(guess: &Guess, table: &Table, import: &dyn Fn(Row) -> Result<(Problem, Imported), Error>) -> Self {
@@ -112,7 +115,11 @@ impl Choices {
         self.horizon = match guess.settling(table) {
             Some(settling) => {
                 let lasts = settling.steps.clamp(20, 500).min((longest / 2).max(2));
-                let steps = (3 * lasts).div_ceil(2);
+                let mut steps = (3 * lasts).div_ceil(2);
+                // A loop that is closed settles sooner than a plant that is left alone.
+                if !guess.tracks.is_empty() {
+                    steps = steps.clamp(50, CLOSED_LOOP);
+                }
                 self.found.push(format!(
                     "the effect of `{}` on `{}` has settled after about {} steps; `horizon` is {steps}",
                     settling.action, settling.state, settling.steps
@@ -131,7 +138,7 @@ impl Choices {
                 );
                 let usual = imported.map_or(0, |imported| imported.report.kept / imported.report.episodes.max(1));
                 (
-                    usual.clamp(100, 200),
+                    usual.clamp(100, if guess.tracks.is_empty() { 200 } else { 100 }),
                     "steps that the controller looks ahead: as long as an action's effects last".into(),
                 )
             }

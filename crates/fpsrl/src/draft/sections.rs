@@ -274,7 +274,12 @@ impl Sections<'_> {
     /// `[policy]`: the form of the rules.
     pub(super) fn policy(&self, sheet: &mut Sheet, choices: &Choices) {
         sheet.section("[policy]");
-        sheet.line("rules", quoted("auto"), "for each action; \"auto\" adds them while they pay");
+        // Two rules do all that a PI controller does, and lean on other inputs besides.
+        let remark = "for each action; \"auto\" adds them while they pay";
+        match self.guess.tracks.is_empty() {
+            true => sheet.line("rules", quoted("auto"), remark),
+            false => sheet.line("rules", "2", remark),
+        }
         let remark = "half of the rules mirror the others: left is as good as right";
         match choices.mirror {
             Mirror::Yes => sheet.line("mirrored", "true", remark),

@@ -2,7 +2,7 @@
 //! and the tags of ISA-5.1, in which the letters before a loop's number say what an instrument does.
 
 /// Words that name a column of time.
-pub(super) const TIME: [&str; 13] = [
+pub(super) const TIME: [&str; 19] = [
     "time",
     "t",
     "timestamp",
@@ -15,6 +15,12 @@ pub(super) const TIME: [&str; 13] = [
     "elapsed",
     "seconds",
     "sec",
+    "minute",
+    "minutes",
+    "min",
+    "hour",
+    "hours",
+    "uptime",
     "step",
 ];
 /// Words that name a column of episodes.

@@ -32,6 +32,7 @@ impl Roles<'_> {
     pub(super) fn name_letter_r(&mut self, guess: &Guess) {
         let named = |says: Says| self.all.iter().any(|one| one.name.says == says);
         let controlled = named(Says::Measurement) && named(Says::Output);
+        let follows_others = named(Says::SetPoint);
         let recorded_by_an_agent = guess.next.is_some() || guess.terminal.is_some() || guess.truncated.is_some();
         for index in self.find(|one| one.role.is_none() && one.name.says == Says::LetterR) {
             let set_point = Role::Input(InputKind::SetPoint { of: None });
@@ -39,6 +40,8 @@ impl Roles<'_> {
             if controlled {
                 let reason = "the letter r beside a measurement and a controller's output is a reference, not a reward";
                 self.give(index, set_point, reason);
+            } else if follows_others && !one.behaviour.is_piecewise_constant() {
+                // What is to be followed has its names here; this is something else, and its behaviour must tell what.
             } else if guess.reward.is_some() {
                 // The reward is another one; what this is, its behaviour must tell.
                 if one.behaviour.is_piecewise_constant() {
