@@ -2,7 +2,7 @@
 //!
 //! The new directory is put together beside its place and appears when everything in it is made, or not at all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -214,12 +214,11 @@ impl RunDirectory {
             }
         };
         for log in logs {
-            let file = files::absolute(log).to_string_lossy().into_owned();
-            if named.contains(&file) {
-                let rule = "it is a part of the log already";
+            if let Some(known) = known(&named, log)? {
+                let rule = format!("it is a part of the log already: {known}");
                 return Err(Error::setting("--log", log.display(), rule, "name only files that are new"));
             }
-            named.push(file);
+            named.push(files::absolute(log).to_string_lossy().into_owned());
         }
         written.data.file = Some(OneOrMany::Many(named));
         written.check()
@@ -284,6 +283,20 @@ impl RunDirectory {
         self.save_found(found, choice, progress)?;
         self.evaluate(found.options(), progress).map(drop)
     }
+}
+
+/// The file of a log that a new one is, by its place or as a copy: its rows would count twice.
+fn known<'a>(named: &'a [String], new: &Path) -> Result<Option<&'a String>> {
+    let size = |path: &Path| std::fs::metadata(path).map(|about| about.len()).ok();
+    let whole = files::absolute(new);
+    for name in named {
+        let path = Path::new(name);
+        let alike = size(path).is_some() && size(path) == size(new);
+        if path == whole || alike && files::sha256(path)? == files::sha256(new)? {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether new rules are taken: they promise more than is needed, and no judge or hard limit speaks against them that did not
