@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use fpsrl::baseline::pi::PiController;
-use fpsrl::baseline::pi_result::{PiResult, Score};
 use fpsrl::explain;
+use fpsrl::pi_result::{PiResult, Score};
 use fpsrl::run::{PiComparison, RunDirectory};
 use fpsrl::text::{count, number};
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pi::PiController;
+use crate::baseline::pi::PiController;
 use crate::gain::{Grounds, Today};
 use crate::returns::mean;
 use crate::tracking::ControlFigures;
