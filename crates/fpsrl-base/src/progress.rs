@@ -26,6 +26,8 @@ pub enum Stage {
     Ceiling,
     /// Neural fitted Q iteration.
     Nfq,
+    /// P and PI controllers are tuned and scored.
+    Pi,
     /// The report is put together.
     Report,
 }

@@ -1,6 +1,7 @@
 //! The arguments of the command.
 
 pub mod export;
+mod operators;
 mod report;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use fpsrl::reproduce::{Scale, Settings};
 use fpsrl::search::SearchOptions;
 
 use crate::own_log;
+pub use operators::{PiArguments, UpdateArguments};
 pub use report::{ExplainArguments, ReportArguments};
 
 /// Readable fuzzy controllers from logged behaviour.
@@ -43,7 +45,9 @@ Examples:
   fpsrl report runs/a                          the run as a page to look at: runs/a/report.html
   fpsrl explain runs/a --svg                   the rules in words and as a picture
   fpsrl export runs/a --to c                   the controller as C, with a certificate
-  fpsrl nfq runs/a                             a yardstick, on the same log";
+  fpsrl nfq runs/a                             a yardstick, on the same log
+  fpsrl pi runs/tank                           the PI controller that does best where a state tracks a set-point
+  fpsrl update runs/tank --log march.csv       more data later: the rules scored again, and searched on if that pays";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -156,6 +160,12 @@ pub enum Verb {
     /// Learn a policy by neural fitted Q iteration from the log of a run directory, for comparison
     #[command(after_help = NFQ_EXAMPLES)]
     Nfq(NfqArguments),
+    /// Tune P and PI controllers on the world model of a run directory, or score one that you have, beside the rules
+    #[command(after_help = operators::PI_EXAMPLES)]
+    Pi(PiArguments),
+    /// Take in more data: a new run of the old log and the new one, its rules scored again and searched on from
+    #[command(after_help = operators::UPDATE_EXAMPLES)]
+    Update(UpdateArguments),
     /// Reproduce the paper's table of a benchmark, beside the paper's figures
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),

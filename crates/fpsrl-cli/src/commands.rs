@@ -1,5 +1,6 @@
 //! The verbs: each calls the library's stages and prints what came out.
 
+mod operators;
 mod report;
 
 use std::io::{self, Write};
@@ -46,6 +47,8 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             if *ceiling { run.ceiling(options, bars).map(drop) } else { Ok(()) }
         }),
         Verb::Nfq(arguments) => nfq(arguments),
+        Verb::Pi(arguments) => operators::pi(arguments),
+        Verb::Update(arguments) => operators::update(arguments),
         Verb::Report(arguments) => report::report(arguments),
         Verb::Explain(arguments) => report::explain(arguments),
         Verb::Reproduce(arguments) => reproduce(arguments),

@@ -83,6 +83,7 @@ fn name(stage: Stage) -> &'static str {
         Stage::Evaluate => "evaluate",
         Stage::Ceiling => "ceiling",
         Stage::Nfq => "nfq",
+        Stage::Pi => "pi",
         Stage::Report => "report",
     }
 }

@@ -1,5 +1,8 @@
 //! The table at the end: what a person wants to know of a run.
 
+mod pi;
+mod update;
+
 use std::fmt::Write;
 
 use fpsrl::explain;
@@ -10,6 +13,8 @@ use fpsrl::run::{NfqResult, RunDirectory, Summary};
 use fpsrl::text::count;
 use fpsrl::tracking::ControlFigures;
 use fpsrl::world::quality::OpenLoop;
+pub use pi::pi;
+pub use update::update;
 
 /// A run's figures and rules, as far as they are known.
 pub fn table(run: &RunDirectory) -> fpsrl::Result<String> {
@@ -232,14 +237,23 @@ fn beside(gain: &Gain, system: &System) -> String {
             .collect();
         line("a PI controller, tuned", pi, &told.join("; "));
     }
-    let Some(own) = &gain.figures else { return text };
-    let _ = writeln!(text, "\nControl{:<23} {:>9} {:>9} {:>9}", "", "rules", "today", "PI");
+    let (today, pi) = (gain.figures_today.as_ref(), gain.figures_pi.as_ref());
+    text.push_str(&control(system, &[("rules", gain.figures.as_ref()), ("today", today), ("PI", pi)]));
+    text
+}
+
+/// How well controllers follow set-points, side by side; empty where the first of them follows none. Writing to a string cannot
+/// fail.
+fn control(system: &System, columns: &[(&str, Option<&ControlFigures>)]) -> String {
+    let Some((_, Some(own))) = columns.first() else { return String::new() };
+    let titles: String = columns.iter().map(|(title, _)| format!(" {title:>9}")).collect();
+    let mut text = format!("\nControl{:<23}{titles}\n", "");
     let mut row = |name: String, of: &dyn Fn(&ControlFigures) -> Option<f64>| {
         let shown = |figures: Option<&ControlFigures>| {
             figures.and_then(of).map_or_else(|| "-".to_owned(), |value| fpsrl::text::number(rounded(value)))
         };
-        let (today, pi) = (gain.figures_today.as_ref(), gain.figures_pi.as_ref());
-        let _ = writeln!(text, "  {name:<28} {:>9} {:>9} {:>9}", shown(Some(own)), shown(today), shown(pi));
+        let cells: String = columns.iter().map(|(_, figures)| format!(" {:>9}", shown(*figures))).collect();
+        let _ = writeln!(text, "  {name:<28}{cells}");
     };
     for (index, tracked) in own.tracked.iter().enumerate() {
         let unit = system.states().iter().find(|state| state.name == tracked.state).map_or("", |state| &state.unit);

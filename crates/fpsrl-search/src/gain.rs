@@ -76,6 +76,26 @@ pub struct Grounds<'a> {
     pub numerics: Numerics,
 }
 
+/// What the plant earns today.
+pub struct Today {
+    /// The start states from which that is known, by their numbers, and what the plant earns from each.
+    pub kept: Vec<(usize, f64)>,
+    /// What that is: "log" from the same starts, "windows" of the log, or "random" actions.
+    pub what: &'static str,
+}
+
+impl Today {
+    /// The mean over those start states.
+    pub fn value(&self) -> f64 {
+        self.kept.iter().map(|(_, value)| value).sum::<f64>() / self.kept.len().max(1) as f64
+    }
+
+    /// The mean over the same start states of other returns, one for each start state.
+    pub fn over(&self, returns: &[f64]) -> f64 {
+        self.kept.iter().map(|(start, _)| returns[*start]).sum::<f64>() / self.kept.len().max(1) as f64
+    }
+}
+
 /// Random actions within their limits, the same ones in the same step of every comparison.
 struct RandomActions<'a> {
     system: &'a System,
@@ -97,11 +117,27 @@ impl Policy for RandomActions<'_> {
 
 impl Grounds<'_> {
     /// The mean return of a policy over worlds, for each start state.
-    fn returns(&self, worlds: &[Box<dyn World>], policy: &dyn Policy) -> Vec<Vec<f64>> {
+    pub(crate) fn returns(&self, worlds: &[Box<dyn World>], policy: &dyn Policy) -> Vec<Vec<f64>> {
         worlds
             .iter()
             .map(|world| world_returns(self.system, world.as_ref(), policy, self.starts, self.numerics))
             .collect()
+    }
+
+    /// The start states whose rollouts are watched.
+    fn watched(&self) -> StartStates {
+        self.starts.clone().first(WATCHED)
+    }
+
+    /// How a policy controls the first member, in the user's units; none where nothing tracks a set-point.
+    pub(crate) fn figures(&self, policy: &dyn Policy) -> Option<ControlFigures> {
+        let world = self.members.first()?;
+        on_a_world(self.system, world.as_ref(), policy, &self.watched(), self.numerics)
+    }
+
+    /// How the log controlled the plant from the same starts.
+    pub(crate) fn figures_today(&self) -> Option<ControlFigures> {
+        of_the_log(self.system, self.transitions, &self.watched())
     }
 
     /// What the log earned from each start state, where it can be followed from there for the whole horizon.
@@ -129,16 +165,9 @@ impl Grounds<'_> {
         Some(self.starts.column(place).iter().map(|start| from(*start)).collect())
     }
 
-    /// The policy beside what the plant does today, and beside controllers that were tuned on the same worlds.
-    pub fn compare(
-        &self,
-        policy: &dyn Policy,
-        pi: Option<(PiController, &dyn Policy)>,
-        p: Option<&dyn Policy>,
-    ) -> Result<Gain> {
-        let members = self.returns(self.members, policy);
-        let judges = self.returns(self.judges, policy);
-        let (today, today_is) = match self.logged().filter(|logged| logged.iter().flatten().count() >= 20) {
+    /// What the plant earns today. Only starts from which it can be followed count.
+    pub fn today(&self) -> Today {
+        let (today, what) = match self.logged().filter(|logged| logged.iter().flatten().count() >= 20) {
             Some(logged) => (logged, "log"),
             None if self.random => {
                 let random = RandomActions { system: self.system, step: Default::default() };
@@ -152,12 +181,22 @@ impl Grounds<'_> {
                 (vec![Some(logged.value); self.starts.len()], "windows")
             }
         };
-        // Only starts from which both can be followed are compared.
-        let kept: Vec<(usize, f64)> =
-            today.iter().enumerate().filter_map(|(start, value)| Some((start, (*value)?))).collect();
-        let over =
-            |returns: &[f64]| kept.iter().map(|(start, _)| returns[*start]).sum::<f64>() / kept.len().max(1) as f64;
-        let today = kept.iter().map(|(_, value)| value).sum::<f64>() / kept.len().max(1) as f64;
+        let kept = today.iter().enumerate().filter_map(|(start, value)| Some((start, (*value)?))).collect();
+        Today { kept, what }
+    }
+
+    /// The policy beside what the plant does today, and beside controllers that were tuned on the same worlds.
+    pub fn compare(
+        &self,
+        policy: &dyn Policy,
+        pi: Option<(PiController, &dyn Policy)>,
+        p: Option<&dyn Policy>,
+    ) -> Result<Gain> {
+        let members = self.returns(self.members, policy);
+        let judges = self.returns(self.judges, policy);
+        let known = self.today();
+        let (kept, today) = (&known.kept, known.value());
+        let over = |returns: &[f64]| known.over(returns);
         let gains: Vec<f64> = members.iter().map(|returns| over(returns) - today).collect();
         let gain = mean(&gains);
         let paired: Vec<f64> = kept
@@ -174,18 +213,14 @@ impl Grounds<'_> {
             .then(|| mean(&judges.iter().map(|returns| over(returns) - today).collect::<Vec<f64>>()));
         let apart = by_the_judge.map_or(0.0, |judged| judged - gain);
         let half = of_starts.hypot(student(gains.len()) * (of_worlds * (1.0 + 1.0 / worlds)).sqrt()).hypot(apart);
-        let first = self.members.first();
-        let watched = self.starts.clone().first(WATCHED);
-        let figures = |policy: &dyn Policy| {
-            first.and_then(|world| on_a_world(self.system, world.as_ref(), policy, &watched, self.numerics))
-        };
+        let figures = |policy: &dyn Policy| self.figures(policy);
         let member_mean = |policy: &dyn Policy| {
             let returns = self.returns(self.members, policy);
             mean(&returns.iter().map(|returns| over(returns)).collect::<Vec<f64>>())
         };
         Ok(Gain {
             today,
-            today_is: today_is.to_owned(),
+            today_is: known.what.to_owned(),
             starts: kept.len(),
             policy: gain + today,
             gain,
@@ -194,7 +229,7 @@ impl Grounds<'_> {
             pi: pi.as_ref().map(|(_, kernel)| member_mean(*kernel)),
             p: p.map(member_mean),
             figures: figures(policy),
-            figures_today: of_the_log(self.system, self.transitions, &watched),
+            figures_today: self.figures_today(),
             figures_pi: pi.as_ref().and_then(|(_, kernel)| figures(*kernel)),
             pi_controller: pi.map(|(controller, _)| controller),
         })

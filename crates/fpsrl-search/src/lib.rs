@@ -9,6 +9,7 @@ mod budget;
 pub mod figures;
 pub mod gain;
 pub mod optimiser;
+pub mod pi_result;
 pub mod promise;
 pub mod returns;
 pub mod search;

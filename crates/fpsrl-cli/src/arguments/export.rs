@@ -124,7 +124,7 @@ pub struct ImportArguments {
 }
 
 /// `valve=0.2`.
-fn named_value(text: &str) -> Result<(String, f64), String> {
+pub(super) fn named_value(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.rsplit_once('=').ok_or("write it as ACTION=VALUE")?;
     let value = value.trim().parse().map_err(|_| format!("`{value}` is not a number"))?;
     Ok((name.trim().to_owned(), value))

@@ -1,7 +1,7 @@
 //! Yardsticks: what a fuzzy policy is compared with.
 //!
 //! [`nfq`] learns a policy that nobody can read, from the same log, without a world model (section 6 of the paper).
-//! [`pi`] tunes P and PI controllers on the same worlds.
+//! [`pi`] tunes P and PI controllers on the same worlds; [`pi_given`] takes one that the user has.
 //! [`ceiling`] and [`pso_p`] plan each trajectory on its own, and so tell how much any policy could reach on a world.
 
 pub mod behaviour;
@@ -9,6 +9,7 @@ pub mod ceiling;
 mod feedback;
 pub mod nfq;
 pub mod pi;
+pub mod pi_given;
 pub mod pso_p;
 mod q_network;
 mod q_policy;

@@ -88,6 +88,18 @@ fn tracked(system: &System) -> Vec<(usize, Place)> {
     system.states().iter().enumerate().filter_map(one).collect()
 }
 
+/// The names of the states that a controller can bring to their set-points.
+pub fn tracked_states(system: &System) -> Vec<&str> {
+    tracked(system).into_iter().map(|(state, _)| system.states()[state].name.as_str()).collect()
+}
+
+impl PiLoop {
+    /// The reset time in steps; none without an integral part.
+    pub fn reset(&self) -> Option<f64> {
+        (self.integral != 0.0).then(|| self.gain / self.integral)
+    }
+}
+
 impl PiKernel {
     /// Lays a controller out for the states of a system.
     pub fn new(system: &System, controller: &PiController) -> Self {
@@ -297,6 +309,18 @@ impl PiController {
     }
 }
 
+impl PiController {
+    /// The same with as many rules as a policy has: pairs are repeated, which changes nothing. None if an input is missing, or
+    /// if no number of pairs is that many rules.
+    pub fn as_many_rules(&self, like: &FuzzyPolicy) -> Option<FuzzyPolicy> {
+        let mut rules = self.as_rules(like)?;
+        for (base, like) in rules.actions.iter_mut().zip(&like.actions) {
+            *base = repeated(base, like.rules.len())?;
+        }
+        Some(rules)
+    }
+}
+
 /// Two rules around a middle with opposite outputs.
 fn pair(centre: &[f64], shift: &[f64], width: &[f64]) -> Vec<Rule> {
     let rule = |sign: f64| Rule {
@@ -307,8 +331,8 @@ fn pair(centre: &[f64], shift: &[f64], width: &[f64]) -> Vec<Rule> {
     vec![rule(1.0), rule(-1.0)]
 }
 
-/// The rules of an action, as many as asked for: pairs are repeated, which changes nothing.
-pub(crate) fn repeated(rules: &ActionRules, count: usize) -> Option<ActionRules> {
+/// The rules of an action, as many as asked for.
+fn repeated(rules: &ActionRules, count: usize) -> Option<ActionRules> {
     let times = count / rules.rules.len();
     (times > 0 && count.is_multiple_of(rules.rules.len()))
         .then(|| ActionRules { rules: rules.rules.iter().cycle().take(count).cloned().collect(), ..rules.clone() })

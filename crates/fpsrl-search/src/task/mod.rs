@@ -252,12 +252,7 @@ impl Task<'_> {
     fn as_a_pi(&self, space: &RuleSpace, worlds: &[&dyn World]) -> Option<Vec<f64>> {
         let starts = self.system.search_starts(0, self.search.start_states);
         let tuned = pi::tune(self.system, self.search, worlds, &starts, true, self.options.numerics)?;
-        let blank = space.blank();
-        let mut rules = tuned.controller.as_rules(&blank)?;
-        for (base, like) in rules.actions.iter_mut().zip(&blank.actions) {
-            *base = pi::repeated(base, like.rules.len())?;
-        }
-        space.encode(&rules)
+        space.encode(&tuned.controller.as_many_rules(&space.blank())?)
     }
 
     /// Where a search begins: the position of the space that is nearest to the policy that it was given.

@@ -31,6 +31,16 @@ impl RunDirectory {
         Ok(policy)
     }
 
+    /// Makes a policy the place where searches begin (`start.json`). The run's own policy stays as it is.
+    pub(super) fn begin_with(&self, policy: &FuzzyPolicy) -> Result<()> {
+        let prepared = files::prepare_json(&self.file(START), policy)?;
+        // A search that was interrupted began elsewhere.
+        for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
+            self.remove(under_way)?;
+        }
+        prepared.commit()
+    }
+
     /// The angles that a policy measures around the circle where the problem's rules do not, or the other way round. A search
     /// that begins with it takes its numbers in the problem's form.
     pub fn measured_otherwise(&self, policy: &FuzzyPolicy) -> Result<Vec<String>> {

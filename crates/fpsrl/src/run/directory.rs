@@ -255,6 +255,9 @@ fn named_after(error: Error, staging: &Path, path: &Path) -> Error {
     match error {
         Error::Write { path: file, source } => Error::Write { path: place(&file), source },
         Error::Read { path: file, source } => Error::Read { path: place(&file), source },
+        Error::Malformed { path: file, line, column, problem, remedy } => {
+            Error::Malformed { path: place(&file), line, column, problem, remedy }
+        }
         other => other,
     }
 }

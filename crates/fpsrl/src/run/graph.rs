@@ -42,6 +42,11 @@ pub(super) const NFQ_ROWS: &str = "nfq.csv";
 /// Where NFQ stands.
 pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
 
+/// P and PI controllers with their figures.
+pub(super) const PI: &str = "pi.json";
+/// What more data have changed.
+pub(super) const UPDATE: &str = "update.json";
+
 /// A file of a run.
 pub(super) struct Entry {
     /// Its name.
@@ -57,7 +62,7 @@ const fn made(name: &'static str, verb: &'static str, from: &'static [&'static s
 }
 
 /// Every file that fpsrl writes into a run directory. Each stands after those that it is made from.
-pub(super) const GRAPH: [Entry; 18] = [
+pub(super) const GRAPH: [Entry; 20] = [
     made(PROBLEM, "generate", &[]),
     made(TRANSITIONS, "generate", &[PROBLEM]),
     made(DATA, "generate", &[TRANSITIONS]),
@@ -67,6 +72,7 @@ pub(super) const GRAPH: [Entry; 18] = [
     made(NFQ_CHECKPOINT, "nfq", &[WORLD]),
     made(NFQ_ROWS, "nfq", &[WORLD]),
     made(NFQ, "nfq", &[WORLD]),
+    made(PI, "pi", &[WORLD]),
     made(GROWTH, "search", &[WORLD]),
     made(CHECKPOINT_ROWS, "search", &[WORLD]),
     made(CHECKPOINT, "search", &[WORLD]),
@@ -76,6 +82,7 @@ pub(super) const GRAPH: [Entry; 18] = [
     made(SUMMARY, "evaluate", &[PROBLEM, TRANSITIONS, WORLD, POLICY]),
     made(SIMPLE, "report", &[POLICY, SUMMARY]),
     made(REPORT, "report", &[POLICY, SUMMARY, SEARCH, FRONT, NFQ]),
+    made(UPDATE, "update", &[WORLD, POLICY]),
 ];
 
 /// The verb that writes a file.
@@ -111,7 +118,8 @@ mod tests {
 
     #[test]
     fn what_follows_from_a_file_is_removed_from_its_end() {
-        assert_eq!(after(POLICY), [REPORT, SIMPLE, SUMMARY, FRONT, SEARCH]);
+        assert_eq!(after(POLICY), [UPDATE, REPORT, SIMPLE, SUMMARY, FRONT, SEARCH]);
+        assert!(after(WORLD).contains(&PI) && !after(POLICY).contains(&PI));
         assert!(after(TRANSITIONS).contains(&WORLD) && !after(WORLD).contains(&START));
         assert_eq!(after(REPORT), Vec::<&str>::new());
     }

@@ -243,21 +243,25 @@ impl RunDirectory {
         Ok(result)
     }
 
-    /// The state of the data: the run's own log, and what was found when that was imported.
-    pub fn data_report(&self) -> Result<(DataReport, Problem)> {
+    /// What was found in a log of the user's own when it was imported.
+    pub(super) fn import_report(&self) -> Result<ImportReport> {
         /// What is read of `data.json`; all else follows from the log.
         #[derive(Deserialize)]
         struct Kept {
             import: ImportReport,
         }
+        Ok(files::read_json::<Kept>(&self.expect(DATA)?)?.import)
+    }
+
+    /// The state of the data: the run's own log, and what was found when that was imported.
+    pub fn data_report(&self) -> Result<(DataReport, Problem)> {
         let problem = self.problem()?;
         if let Some(summary) = self.earlier_summary()? {
             self.check_log(&summary)?;
         }
         let transitions = self.transitions(&problem)?;
-        let path = self.file(DATA);
-        let import = match path.exists() {
-            true => files::read_json::<Kept>(&path)?.import,
+        let import = match self.file(DATA).exists() {
+            true => self.import_report()?,
             false => {
                 let begins = |row: &usize| *row == 0 || transitions.episode[*row] != transitions.episode[row - 1];
                 let (rows, episodes) = (transitions.len(), (0..transitions.len()).filter(begins).count());

@@ -10,10 +10,12 @@
 //! | `policy.json`     | search     | the rules                                                 |
 //! | `search.csv`      | search     | how the swarm went on, a row an iteration                 |
 //! | `checkpoint.json`, `checkpoint.csv` | search | while it is under way: where it stands, for [`RunDirectory::resume`] |
-//! | `start.json`      | import     | a policy from elsewhere that searches begin with          |
+//! | `start.json`      | import, pi, update | a policy from elsewhere that searches begin with  |
 //! | `front/`          | search     | with `--front` or `--rules auto`: the policies of which none is both simpler and better |
 //! | `growth.json`     | search     | while rules are being added: the searches that are finished |
 //! | `nfq.json`, `nfq.csv` | nfq    | the policy of NFQ with its figures, and a row an iteration |
+//! | `pi.json`         | pi         | P and PI controllers, tuned or given, with their figures  |
+//! | `update.json`     | update     | what more data have changed                               |
 //! | `report.html`     | report     | everything for people, in one page                        |
 //! | `policy.simple.json` | report  | the rules without the conditions that do not matter       |
 //! | `summary.json`    | each stage | the figures so far; `evaluate` adds the last of them      |
@@ -32,8 +34,10 @@ mod load;
 mod lock;
 mod nfq;
 mod origins;
+mod pi;
 mod stages;
 mod starts;
+mod update;
 
 pub use crate::figures::{
     Behaviour, Ceiling, Figures, Front, FrontEntry, GrowthStep, NfqResult, RuleGrowth, SimpleFigures, Summary,
@@ -42,4 +46,6 @@ pub use crate::stage::{DataReport, ReportOptions};
 pub use directory::RunDirectory;
 pub use graph::REPORT;
 pub use lock::Lock;
+pub use pi::{PiComparison, PiOptions};
 pub use stages::{generate, save_log};
+pub use update::{Dated, RuleChange, SearchedOn, Standing, Update, UpdateOptions};

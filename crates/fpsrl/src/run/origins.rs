@@ -5,7 +5,7 @@
 //! | `world.json`   | the log, the start states, and the part of the problem that worlds are learned by |
 //! | `summary.json` | the log, the worlds, the policy, the record of its search, the problem and its `[evaluation]` |
 //! | `front.json`   | the worlds, and each of its policies                             |
-//! | `nfq.json`, checkpoints | the worlds                                              |
+//! | `nfq.json`, `pi.json`, checkpoints | the worlds                                   |
 //! | `policy.simple.json` | by `summary.json`: that of the policy that it was made from |
 //!
 //! Whoever loads one of them asks here first. What does not belong together is refused with both names and the verb to run

@@ -39,21 +39,24 @@ pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &Progress
 
 /// Makes a run directory of a log.
 pub fn save_log(log: &Log, path: &Path, force: bool) -> Result<RunDirectory> {
-    let problem = log.problem();
-    directory::create(path, force, |run| {
-        run.write_problem(problem)?;
-        csv::write(&run.file(TRANSITIONS), log.system(), log.transitions())?;
-        if let Some(report) = log.report() {
-            files::write_json(&run.file(DATA), report)?;
-        }
-        let mut summary = problem.summary(log.transitions().len(), String::new());
-        summary.took(if log.report().is_some() { "import" } else { "generate" }, log.seconds());
-        Origins::of(run, problem, None)?.stamp(&mut summary);
-        run.write_summary(&summary)
-    })
+    directory::create(path, force, |run| run.write_log(log))
 }
 
 impl RunDirectory {
+    /// Writes the first files of a run.
+    pub(super) fn write_log(&self, log: &Log) -> Result<()> {
+        let problem = log.problem();
+        self.write_problem(problem)?;
+        csv::write(&self.file(TRANSITIONS), log.system(), log.transitions())?;
+        if let Some(report) = log.report() {
+            files::write_json(&self.file(DATA), report)?;
+        }
+        let mut summary = problem.summary(log.transitions().len(), String::new());
+        summary.took(if log.report().is_some() { "import" } else { "generate" }, log.seconds());
+        Origins::of(self, problem, None)?.stamp(&mut summary);
+        self.write_summary(&summary)
+    }
+
     /// A run directory beside this one, with the same log and world, for a problem that differs in its seed or search;
     /// what is there already is opened.
     pub(crate) fn sibling(&self, problem: &Problem, path: &Path) -> Result<RunDirectory> {
@@ -196,7 +199,7 @@ impl RunDirectory {
     }
 
     /// Saves what a search has found; its checkpoint goes last.
-    fn save_found(&self, found: &Found, choice: &Choice, progress: &Progress) -> Result<Summary> {
+    pub(super) fn save_found(&self, found: &Found, choice: &Choice, progress: &Progress) -> Result<Summary> {
         let problem = found.problem();
         let mut summary = found.summary(choice)?;
         if let Some(earlier) = self.earlier_summary()? {

@@ -1,0 +1,47 @@
+//! `pi` and `update`: the controller that a plant has, and the data that come later.
+
+use fpsrl::files;
+use fpsrl::run::RunDirectory;
+
+use super::{begin, print};
+use crate::Failure;
+use crate::arguments::{PiArguments, UpdateArguments};
+use crate::table;
+
+/// Tunes or scores PI controllers.
+pub fn pi(arguments: &PiArguments) -> Result<(), Failure> {
+    let manner = &arguments.existing.manner;
+    let bars = begin(manner);
+    let directory = &arguments.existing.directory;
+    let run = RunDirectory::open(directory)?;
+    let _lock = run.lock()?;
+    let comparison = run.pi(&arguments.options(), &bars).map_err(again)?;
+    print(manner, || files::to_json(&comparison), || table::pi(&run, &comparison))?;
+    bars.say(&format!("the figures are in {}", run.file("pi.json").display()));
+    if arguments.into {
+        let begins = format!("`fpsrl search {}` begins with it", directory.display());
+        bars.say(&format!("as rules it is in {}: {begins}", run.file("start.json").display()));
+    }
+    Ok(())
+}
+
+/// Takes in more data.
+pub fn update(arguments: &UpdateArguments) -> Result<(), Failure> {
+    let manner = &arguments.manner;
+    let bars = begin(manner);
+    let update = RunDirectory::open(&arguments.run)?.update(&arguments.options(), &bars).map_err(again)?;
+    print(manner, || files::to_json(&update), || Ok(table::update(&update)))?;
+    bars.say(&format!("the new run is in {}", update.run.display()));
+    Ok(())
+}
+
+/// An interruption leaves everything as it was.
+fn again(error: fpsrl::Error) -> Failure {
+    match error {
+        fpsrl::Error::Stopped { .. } => {
+            let hint = "nothing was written; give the same command again".into();
+            Failure::Interrupted { message: error.to_string(), hint }
+        }
+        other => Failure::Library(other),
+    }
+}
