@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::absorbing::{AbsorbingModel, Arrival};
 use super::actuator::Actuator;
-use super::given::{self, Saturation};
+use super::given::Saturation;
 use super::known::{KnownParts, KnownTerminal};
 use super::lag;
 use super::model::{DepthError, FORMAT, VariableModel, WorldModel};
@@ -40,6 +40,9 @@ const MOST_FOR_THE_REWARD: usize = 20_000;
 
 /// Up to so many training rows, their mirror images are worth their price.
 const MOST_MIRRORED: usize = 5_000;
+
+/// How far a known reward may fall below what the log shows, in ranges of the log's rewards.
+const BEYOND: f64 = 9.0;
 
 /// The spread of an input that a network does not see: on its scale everything is 0.
 const BLIND: f64 = 1e30;
@@ -172,7 +175,7 @@ pub(super) fn fit_member(
     let mut reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
     variables.extend(lag::carried(system));
     // What is given stands among them in the order of the system.
-    for (index, given) in given::given(system) {
+    for (index, given) in lag::given(system) {
         variables.insert(index, given);
     }
     let costs = settings.costs.as_ref().map(|costs| all.rewards_by(costs));
@@ -266,7 +269,10 @@ fn known_limits(system: &System, formula: &Formula, logged: [f64; 2]) -> [f64; 2
     let actions = system.actions().iter().map(|action| action.limits);
     let ranges: Vec<[f64; 2]> = states().chain(actions).chain(states()).chain(states()).collect();
     let [low, high] = formula.range(&ranges);
-    [if low.is_finite() { low } else { logged[0] }, if high.is_finite() { high } else { logged[1] }]
+    // Where a set-point is to be followed, an error beyond the log's largest costs more than that: a limit at what the log
+    // shows would make it free to go astray further.
+    let margin = if system.place().is_some() { BEYOND * (logged[1] - logged[0]) } else { 0.0 };
+    [if low.is_finite() { low } else { logged[0] - margin }, if high.is_finite() { high } else { logged[1] }]
 }
 
 /// Where rows ended, those left out that began in an absorbing state: they have not moved.

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use super::actuator::Actuator;
-use super::given::{self, Saturation, running_sum};
+use super::given::{Given, Saturation, running_sum};
 use super::model::{VariableModel, WorldModel};
 use super::predictor::Predictor;
 use fpsrl_data::System;
 use fpsrl_data::scaling::Scale;
-use fpsrl_data::system::Carried;
+use fpsrl_data::system::{Carried, Lagged};
 use fpsrl_data::tape::Tape;
 use fpsrl_engine::rollout::{Columns, Lanes};
 use fpsrl_engine::simd::Numerics;
@@ -39,6 +39,47 @@ pub(super) fn carried(system: &System) -> Vec<VariableModel> {
             depths: Vec::new(),
             predictor: Predictor::Carried(weights),
         })
+    };
+    system.states().iter().enumerate().filter_map(one).collect()
+}
+
+/// The running sums of a system by their numbers, and how far each may go.
+pub(super) fn sums(system: &System) -> Vec<(usize, f64)> {
+    let limit = |(index, part): (usize, VariableModel)| match part.predictor {
+        Predictor::Given(Given::Sum { limit, .. }) => Some((index, limit)),
+        _ => None,
+    };
+    given(system).into_iter().filter_map(limit).collect()
+}
+
+/// The variables of a system that nothing predicts, by their numbers.
+pub(super) fn given(system: &System) -> Vec<(usize, VariableModel)> {
+    let inputs = system.states().len() + system.actions().len();
+    let one = |(index, state): (usize, &fpsrl_data::system::StateVariable)| {
+        let given = match (state.lag, &state.input) {
+            (None, Some(_)) => Given::Input {},
+            (Some(lag), _) => match (lag.of, lag.from) {
+                (_, Carried::Error { state, set_point }) => Given::Error { state, set_point },
+                (Lagged::Sum(of), Carried::Sum { error }) => {
+                    let limit = system.states()[of].tracks.and_then(|tracking| tracking.limit);
+                    Given::Sum { error, limit: limit.unwrap_or(f64::MAX.sqrt()) }
+                }
+                (Lagged::Place, _) => Given::Place {},
+                _ => return None,
+            },
+            (None, None) => return None,
+        };
+        let model = VariableModel {
+            name: state.name.clone(),
+            angle: false,
+            inputs: vec![Scale { centre: 0.0, spread: 1.0 }; inputs],
+            output: Scale { centre: 0.0, spread: 1.0 },
+            validation_error: 0.0,
+            generalisation_error: 0.0,
+            depths: Vec::new(),
+            predictor: Predictor::Given(given),
+        };
+        Some((index, model))
     };
     system.states().iter().enumerate().filter_map(one).collect()
 }
@@ -79,7 +120,7 @@ impl<W: World> LaggedWorld<W> {
             carried: system.states().iter().enumerate().filter_map(carried).collect(),
             actuators: Actuator::of(system),
             saturations: Saturation::of(system),
-            limits: given::sums(system),
+            limits: sums(system),
             tape: None,
         }
     }

@@ -10,6 +10,7 @@ pub mod ensemble;
 pub mod evidence;
 pub mod file;
 pub mod fit;
+mod following;
 pub mod forest;
 pub mod gaussian_process;
 pub mod given;
