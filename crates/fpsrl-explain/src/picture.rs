@@ -261,7 +261,9 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
             .states
             .iter()
             .zip(example)
-            .map(|(state, value)| format!("{} = {}", state.name, minus(&told_value(&state.values, *value, &state.unit))))
+            .map(|(state, value)| {
+                format!("{} = {}", state.name, minus(&told_value(&state.values, *value, &state.unit)))
+            })
             .collect();
         let _ = write!(
             svg,

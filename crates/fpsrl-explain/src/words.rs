@@ -187,9 +187,7 @@ mod tests {
     #[test]
     fn a_condition_is_any_or_a_mode_or_a_place() {
         let policy = hall(Some([0.5, 2.1]), Some(1.0), None);
-        let words = |variable: usize| {
-            condition_words(&policy.states[variable], &policy.actions[0].rules[0], variable)
-        };
+        let words = |variable: usize| condition_words(&policy.states[variable], &policy.actions[0].rules[0], variable);
         assert_eq!([0, 2, 3, 4].map(words), ["any", "ECO", "any", "0.5 ± 2.1 degC"]);
         assert_eq!(shown_inputs(&policy), [2, 3, 4]);
     }

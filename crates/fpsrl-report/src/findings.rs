@@ -258,14 +258,7 @@ fn within(quantity: &Quantity, value: f64, [low, high]: [f64; 2]) -> f64 {
 
 /// The state on the way from one rule's centre to another's where the action is nearest to its middle; angles take the
 /// shorter way around.
-fn boundary(
-    policy: &FuzzyPolicy,
-    action: usize,
-    a: usize,
-    b: usize,
-    profile: &DataProfile,
-    usual: &[f64],
-) -> Vec<f64> {
+fn boundary(policy: &FuzzyPolicy, action: usize, a: usize, b: usize, profile: &DataProfile, usual: &[f64]) -> Vec<f64> {
     let base = &policy.actions[action];
     let middle = 0.5 * (base.limits[0] + base.limits[1]);
     let at = |share: f64| between(policy, [&base.rules[a], &base.rules[b]], share, profile, usual);
@@ -275,13 +268,7 @@ fn boundary(
 }
 
 /// A state on the way from one rule's centre to another's. What neither looks at is as usual.
-fn between(
-    policy: &FuzzyPolicy,
-    [from, to]: [&Rule; 2],
-    share: f64,
-    profile: &DataProfile,
-    usual: &[f64],
-) -> Vec<f64> {
+fn between(policy: &FuzzyPolicy, [from, to]: [&Rule; 2], share: f64, profile: &DataProfile, usual: &[f64]) -> Vec<f64> {
     let looks = |variable: usize| !from.ignores(variable) || !to.ignores(variable);
     let value = |variable: usize| {
         let (quantity, range) = (&policy.states[variable], profile.inputs[variable].range);

@@ -70,7 +70,9 @@ pub(super) fn rules(findings: &Findings) -> String {
          condition holds there as a grey area. Move the state, or take one from the list.",
     );
     if policy.states.iter().any(|state| !state.values.is_empty()) {
-        text.push_str(" Of a mode, the one that the rule holds in is ticked, and the red head is at that of the state.");
+        text.push_str(
+            " Of a mode, the one that the rule holds in is ticked, and the red head is at that of the state.",
+        );
     }
     text.push_str("</p>");
     // The log's histograms are drawn once, and stand behind the cells of every rule.
@@ -225,9 +227,8 @@ fn panel(findings: &Findings) -> String {
         if seen.is_some_and(|quantity| matches!(quantity.derived, Some(Derived::Error { .. }))) {
             let _ = write!(
                 text,
-                "<div class=\"slider follows\"{hidden}><span>{label}{unit}</span><output id=\"number-{index}\" \
-                 aria-label=\"{}\">{}</output></div>",
-                escape(&variable.name),
+                "<div class=\"slider follows\"{hidden}><label for=\"number-{index}\">{label}{unit}</label><output \
+                 id=\"number-{index}\">{}</output></div>",
                 measure(value, "")
             );
             continue;

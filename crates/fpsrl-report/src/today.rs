@@ -84,8 +84,11 @@ fn compared(findings: &Findings, gain: &Gain) -> Vec<Figure> {
         figures.push(other("A P controller", p, "tuned on the same worlds".into()));
     }
     if let Some(ceiling) = &findings.summary.ceiling {
-        let note =
-            format!("plans from {} of the starts, where the rules earn {}", ceiling.start_states, amount(ceiling.policy));
+        let note = format!(
+            "plans from {} of the starts, where the rules earn {}",
+            ceiling.start_states,
+            amount(ceiling.policy)
+        );
         figures.push(other("Most that plans reach", ceiling.ceiling, note));
     }
     figures
@@ -362,7 +365,9 @@ mod tests {
     #[test]
     fn what_a_promise_does_not_cover_is_said() {
         let said = of_the_promise(&promise()).join(" ");
-        for part in ["abstains: its rewards are &lt;poor&gt;", "3.1 %", "12 %", "hard limit", "\u{2212}2.50, under others"] {
+        for part in
+            ["abstains: its rewards are &lt;poor&gt;", "3.1 %", "12 %", "hard limit", "\u{2212}2.50, under others"]
+        {
             assert!(said.contains(part), "{part} is not in {said}");
         }
         let quiet = Promise { judge_abstains: None, holds: Some(true), left: vec![], breaks: false, ..promise() };
