@@ -3,6 +3,7 @@
 use super::svg::rounded_range;
 use fpsrl_data::System;
 use fpsrl_data::scaling::quantile;
+use fpsrl_data::system::{Lagged, StateVariable};
 use fpsrl_data::{Transitions, absorbing};
 
 /// The share of the rows on either side that may be runaways, as for the bounds of rules.
@@ -46,6 +47,10 @@ impl DataProfile {
                     let range = [0.0, modes as f64 - 1.0];
                     return InputProfile { range, histogram: histogram(&values, [-0.5, range[1] + 0.5], modes) };
                 }
+                // A running sum is not in the log: it begins at 0 wherever a rollout does.
+                if let Some(limit) = sum_limit(system, state) {
+                    return InputProfile { range: [-limit, limit], histogram: vec![0; BINS] };
+                }
                 let range = match state.centre {
                     Some(centre) => centre,
                     None => {
@@ -72,6 +77,14 @@ impl DataProfile {
     pub fn sample(&self, most: usize) -> Vec<usize> {
         let count = self.moving.len().min(most);
         (0..count).map(|index| self.moving[index * self.moving.len() / count]).collect()
+    }
+}
+
+/// How far a running sum may go to either side; none of another variable.
+fn sum_limit(system: &System, state: &StateVariable) -> Option<f64> {
+    match state.lag?.of {
+        Lagged::Sum(of) => system.states()[of].tracks?.limit,
+        _ => None,
     }
 }
 

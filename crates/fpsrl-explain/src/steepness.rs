@@ -237,7 +237,8 @@ mod tests {
     use crate::tests::balancer_of;
 
     fn policy(alpha: f64, rules: Vec<Rule>) -> FuzzyPolicy {
-        let action = ActionRules { name: "u".into(), unit: "N".into(), limits: [0.0, 2.0], rate: None, alpha, rules };
+        let (name, unit) = ("u".into(), "N".into());
+        let action = ActionRules { name, unit, limits: [0.0, 2.0], rate: None, reach: 1.0, alpha, rules };
         FuzzyPolicy {
             states: vec![Quantity::new("x", "m"), Quantity::new("v", "m/s")],
             mirrored: false,
@@ -268,6 +269,27 @@ mod tests {
             // Nothing switches along v, where both rules are the same.
             assert!(told.contains("m of x beside") && !told.contains("of v"), "{told}");
         }
+    }
+
+    #[test]
+    fn a_reach_beyond_the_limits_is_cut_off_before_it_is_told() {
+        let mut policy = policy(2.0, vec![rule([-1.0, 0.0], [1.0; 2], -1.0), rule([1.0, 0.0], [1.0; 2], 1.0)]);
+        policy.actions[0].reach = 3.0;
+        let told = steepness(&policy)[0].clone().unwrap();
+        // Of three half ranges, 0.9 of one is 0.3.
+        let place = |share: f64| ((share / 3.0).atanh() / 2.0).atanh();
+        assert!((figure(&told, "is reached ") / place(0.9) - 1.0).abs() < 0.01, "{told}");
+        assert!((figure(&told, "half at ") / place(0.5) - 1.0).abs() < 0.01, "{told}");
+    }
+
+    #[test]
+    fn between_two_modes_nothing_switches() {
+        let mut policy = policy(2.0, vec![rule([-1.0, 0.0], [1.0, 0.1], -1.0), rule([1.0, 1.0], [1.0, 0.1], 1.0)]);
+        policy.states[1].values = vec!["day".into(), "night".into()];
+        assert_eq!(steepness(&policy), [None]);
+        policy.actions[0].rules[1].centre[1] = 0.0;
+        let told = steepness(&policy)[0].clone().unwrap();
+        assert!(told.contains("m of x beside") && !told.contains("of v"), "{told}");
     }
 
     #[test]

@@ -115,7 +115,10 @@ fn what_does_not_matter(findings: &Findings) -> String {
             "<p>Each condition matters: leaving out any one of them costs more than {tolerance} of return.</p>"
         );
     }
-    let unused = unused_inputs(&simple.policy);
+    // What rules see as an error only was never a condition.
+    let shown = shown_inputs(&findings.policy);
+    let is_shown = |input: &&str| shown.iter().any(|variable| findings.policy.states[*variable].name == **input);
+    let unused: Vec<&str> = unused_inputs(&simple.policy).into_iter().filter(is_shown).collect();
     let mut text = String::from("<p>");
     if !unused.is_empty() {
         let names: Vec<String> = unused.iter().map(|input| name(input)).collect();

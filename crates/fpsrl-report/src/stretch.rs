@@ -58,7 +58,7 @@ pub(super) fn stretches(
         .collect()
 }
 
-/// What the log did from a row on, if it goes on for the whole horizon.
+/// What the log did from a row on, if it goes on for the whole horizon without a gap.
 fn follow(system: &System, transitions: &Transitions, start: usize) -> Option<Trajectory> {
     let at = |columns: &[Vec<f64>], row: usize| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
     if start >= transitions.len() {
@@ -72,7 +72,12 @@ fn follow(system: &System, transitions: &Transitions, start: usize) -> Option<Tr
         one.rewards.push(transitions.rewards[row]);
         one.value += weight * transitions.rewards[row];
         weight *= system.discount();
-        match transitions.successor(row) {
+        // Where rows are missing, the next one does not go on where this one ends.
+        let goes_on = |next: &usize| {
+            let own = transitions.states.iter().zip(&transitions.next_states).take(system.own_states());
+            own.into_iter().all(|(states, next_states)| states[*next] == next_states[row])
+        };
+        match transitions.successor(row).filter(goes_on) {
             Some(next) => row = next,
             None if step + 1 == system.horizon() => {}
             None => return None,
@@ -96,5 +101,8 @@ mod tests {
         let ends = (0..log.len()).find(|&row| log.successor(row).is_none()).unwrap();
         assert!(follow(&system, &log, ends - 3).is_none());
         assert!(follow(&system, &log, log.len()).is_none());
+        let mut gap = log.clone();
+        gap.states[0][7] += 0.1;
+        assert!(follow(&system, &gap, 0).is_none());
     }
 }
