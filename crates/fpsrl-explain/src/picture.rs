@@ -273,7 +273,7 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
             y + 12.0,
             cell_x(0) + LEFT,
             y + 12.0,
-            escape(&shortened(&named.join(", "), 27 * inputs.len())),
+            escape(&shortened(&named.join(", "), 25 * inputs.len())),
             cell_x(inputs.len()),
             combined_cell(policy, action, example),
             escape(&shortened(&format!("{} {result}", action.name), 30))

@@ -460,3 +460,46 @@ pub(super) fn surface(findings: &Findings) -> String {
         options(second),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpsrl_engine::policy::{ANYWHERE, MODE_WIDTH, Quantity};
+
+    fn policy(reach: f64) -> FuzzyPolicy {
+        let mode = Quantity { values: vec!["COMFORT".into(), "<ECO>".into()], ..Quantity::new("Mode", "") };
+        FuzzyPolicy {
+            states: vec![Quantity::new("x", "m"), mode],
+            mirrored: false,
+            actions: vec![ActionRules {
+                name: "OUT".into(),
+                unit: "%".into(),
+                limits: [0.0, 100.0],
+                rate: None,
+                reach,
+                alpha: 20.0,
+                rules: vec![Rule { centre: vec![1.0, 1.0], width: vec![0.5, MODE_WIDTH], output: 1.0 }],
+            }],
+        }
+    }
+
+    #[test]
+    fn a_mode_stands_before_the_conditions_and_is_only_text() {
+        let policy = policy(1.0);
+        let action = &policy.actions[0];
+        let mut rule = action.rules[0].clone();
+        let said = sentence(&policy, action, 0, &rule);
+        assert!(said.starts_with("<b>In</b> <bdi>&lt;ECO&gt;</bdi>: <b>if</b> <bdi>x</bdi> is around"), "{said}");
+        rule.width[0] = ANYWHERE;
+        assert!(sentence(&policy, action, 0, &rule).starts_with("<b>In</b> <bdi>&lt;ECO&gt;</bdi>: <bdi>OUT</bdi>"));
+        rule.width[1] = ANYWHERE;
+        assert!(sentence(&policy, action, 0, &rule).starts_with("<b>Always</b>"));
+        assert_eq!(axes(&policy), [0], "a mode is no axis");
+    }
+
+    #[test]
+    fn a_reach_beyond_the_limits_is_told() {
+        assert_eq!(cut_off(&policy(1.0).actions[0]), "");
+        assert!(cut_off(&policy(3.0).actions[0]).contains("cut off at 0 and 100 %"));
+    }
+}
