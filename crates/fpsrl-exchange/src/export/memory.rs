@@ -184,6 +184,7 @@ pub(crate) mod tests {
                 unit: "%".into(),
                 limits: [0.0, 100.0],
                 rate: None,
+                reach: 1.0,
                 alpha: 2.0,
                 rules: vec![
                     rule(None, [0.8, 0.9], [4.0, 5.0], 0.9),
