@@ -235,16 +235,25 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
         } else {
             format!("{} [{}]", variable.name, variable.unit)
         };
+        if !variable.modes.is_empty() {
+            let counted: Vec<String> =
+                variable.modes.iter().map(|(word, rows)| format!("{word} {} rows", count(*rows))).collect();
+            let _ = writeln!(text, "  {name:<20} {:<8} {}", variable.role, counted.join(", "));
+            continue;
+        }
         let [low, middle, high] = variable.quantiles;
         let numbers = [variable.lowest, low, middle, high, variable.highest].map(figure);
         let cells: String = numbers.iter().map(|number| format!(" {number:>10}")).collect();
         let _ = writeln!(text, "  {name:<20} {:<8}{cells}", variable.role);
     }
 
+    // The number of a mode is only its place in a list.
+    let is_mode = |variable: usize| !coverage.variables[variable].modes.is_empty();
     let names: Vec<&str> = coverage.variables.iter().map(|variable| variable.name.as_str()).collect();
     let mut pairs: Vec<(f64, &str, &str)> = Vec::new();
     for (second, row) in coverage.correlations.iter().enumerate() {
-        pairs.extend(row.iter().take(second).enumerate().map(|(first, value)| (*value, names[first], names[second])));
+        let quantities = row.iter().take(second).enumerate().filter(|(first, _)| !is_mode(*first) && !is_mode(second));
+        pairs.extend(quantities.map(|(first, value)| (*value, names[first], names[second])));
     }
     pairs.retain(|(value, ..)| value.abs() >= 0.3);
     pairs.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
@@ -271,7 +280,10 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
         let _ = writeln!(text, "  nowhere within the ranges, as far as each state and action by themselves tell");
     }
     for spot in coverage.blind.iter().take(15) {
-        let place = format!("{} {} to {}", spot.state, figure(spot.range[0]), figure(spot.range[1]));
+        let place = match &spot.mode {
+            Some(mode) => format!("{} {mode}", spot.state),
+            None => format!("{} {} to {}", spot.state, figure(spot.range[0]), figure(spot.range[1])),
+        };
         let _ = match &spot.action {
             None => writeln!(text, "  {place:<40} only {} rows", spot.rows),
             Some(action) => {

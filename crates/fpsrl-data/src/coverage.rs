@@ -45,8 +45,11 @@ pub struct VariableCoverage {
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// "state", "action" or "reward".
+    /// "state", "input", "action" or "reward".
     pub role: &'static str,
+    /// Of a mode: each of its words, and the rows in it. The numbers below say nothing of one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<(String, usize)>,
     /// The lowest value.
     pub lowest: f64,
     /// The highest value.
@@ -92,9 +95,12 @@ pub struct PairCoverage {
 /// A part of a variable's range where data are missing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlindSpot {
-    /// The state variable.
+    /// The state variable; of modes together, all of them.
     pub state: String,
-    /// The part of its range.
+    /// The mode that it is in; of modes together, each one's. None for a quantity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The part of its range; says nothing of a mode.
     pub range: [f64; 2],
     /// Rows there.
     pub rows: usize,
@@ -109,26 +115,31 @@ pub struct BlindSpot {
 impl Coverage {
     /// Looks at a problem's transitions.
     pub fn of(system: &System, transitions: &Transitions) -> Self {
-        let states = system
-            .states()
-            .iter()
-            .zip(&transitions.states)
-            .map(|(state, values)| (&state.name, &state.unit, "state", values));
-        let actions = system
-            .actions()
-            .iter()
-            .zip(&transitions.actions)
-            .map(|(action, values)| (&action.name, &action.unit, "action", values));
-        let named: Vec<(&String, &String, &'static str, &Vec<f64>)> = states.chain(actions).collect();
-        let mut variables: Vec<VariableCoverage> =
-            named.iter().map(|(name, unit, role, values)| VariableCoverage::of(name, unit, role, values)).collect();
-        let columns: Vec<&[f64]> = named.iter().map(|(.., values)| values.as_slice()).collect();
+        let states = system.states().iter().zip(&transitions.states).map(|(state, values)| Column {
+            name: &state.name,
+            unit: &state.unit,
+            role: if state.input.is_some() { "input" } else { "state" },
+            modes: state.values(),
+            values,
+        });
+        let actions = system.actions().iter().zip(&transitions.actions).map(|(action, values)| Column {
+            name: &action.name,
+            unit: &action.unit,
+            role: "action",
+            modes: &[],
+            values,
+        });
+        let named: Vec<Column<'_>> = states.chain(actions).collect();
+        let mut variables: Vec<VariableCoverage> = named.iter().map(VariableCoverage::of).collect();
+        let columns: Vec<&[f64]> = named.iter().map(|column| column.values).collect();
         let ranges: Vec<[f64; 2]> = columns.iter().map(|values| robust_range(values)).collect();
+        // A mode is no axis.
         let pictures = (0..columns.len())
             .flat_map(|second| (0..second).map(move |first| (first, second)))
+            .filter(|(first, second)| named[*first].modes.is_empty() && named[*second].modes.is_empty())
             .map(|(first, second)| PairCoverage {
-                first: named[first].0.clone(),
-                second: named[second].0.clone(),
+                first: named[first].name.to_owned(),
+                second: named[second].name.to_owned(),
                 first_range: ranges[first],
                 second_range: ranges[second],
                 counts: picture(columns[first], columns[second], ranges[first], ranges[second]),
@@ -141,15 +152,28 @@ impl Coverage {
                 variables.iter().zip(&columns).map(|(other, right)| correlation(one, left, other, right)).collect()
             })
             .collect();
-        let space = space(&columns, &ranges);
-        let blind = blind_spots(system, transitions, &ranges);
-        variables.push(VariableCoverage::of("reward", "", "reward", &transitions.rewards));
+        let space = space(&named, &ranges);
+        let mut blind = blind_spots(system, transitions, &ranges);
+        blind.extend(missing_combinations(&named));
+        let reward = Column { name: "reward", unit: "", role: "reward", modes: &[], values: &transitions.rewards };
+        variables.push(VariableCoverage::of(&reward));
         Self { rows: transitions.len(), variables, correlations, space, pictures, blind }
     }
 }
 
+/// What is looked at: a variable with its values.
+struct Column<'a> {
+    name: &'a str,
+    unit: &'a str,
+    role: &'static str,
+    /// The words of a mode; empty for a quantity.
+    modes: &'a [String],
+    values: &'a [f64],
+}
+
 impl VariableCoverage {
-    fn of(name: &str, unit: &str, role: &'static str, values: &[f64]) -> Self {
+    fn of(column: &Column<'_>) -> Self {
+        let Column { name, unit, role, modes, values } = *column;
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let count = values.len().max(1) as f64;
@@ -162,6 +186,7 @@ impl VariableCoverage {
             name: name.to_owned(),
             unit: unit.to_owned(),
             role,
+            modes: modes.iter().enumerate().map(|(mode, word)| (word.clone(), rows_in(values, mode).count())).collect(),
             lowest: at(0.0),
             highest: at(1.0),
             mean,
@@ -170,6 +195,11 @@ impl VariableCoverage {
             distinct: distinct.len().min(1_000),
         }
     }
+}
+
+/// The rows in which a mode has this number.
+fn rows_in(values: &[f64], mode: usize) -> impl Iterator<Item = usize> + '_ {
+    values.iter().enumerate().filter(move |(_, value)| **value == mode as f64).map(|(row, _)| row)
 }
 
 fn quantile(sorted: &[f64], share: f64) -> f64 {
@@ -209,41 +239,66 @@ fn correlation(one: &VariableCoverage, left: &[f64], other: &VariableCoverage, r
     left.iter().zip(right).map(|(left, right)| (left - one.mean) * (right - other.mean)).sum::<f64>() / scale
 }
 
-fn space(columns: &[&[f64]], ranges: &[[f64; 2]]) -> SpaceCoverage {
-    let rows = columns.first().map_or(0, |column| column.len());
-    let dimensions = columns.len() as f64;
-    let parts = ((rows as f64 / ROWS_PER_CELL).powf(1.0 / dimensions).floor() as usize).clamp(2, 20);
+fn space(columns: &[Column<'_>], ranges: &[[f64; 2]]) -> SpaceCoverage {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    let quantities = columns.iter().filter(|column| column.modes.is_empty()).count().max(1) as f64;
+    // A mode has as many parts as words; the other variables share the cells that are left.
+    let of_modes: f64 = columns.iter().map(|column| column.modes.len().max(1) as f64).product();
+    let parts = ((rows as f64 / ROWS_PER_CELL / of_modes).powf(1.0 / quantities).floor() as usize).clamp(2, 20);
+    let part_of = |(column, range): (&Column<'_>, &[f64; 2]), row: usize| match column.modes.len() {
+        0 => part(column.values[row], *range, parts) as u8,
+        _ => column.values[row] as u8,
+    };
     let mut visited: HashSet<Vec<u8>> = HashSet::new();
     let mut cell = Vec::with_capacity(columns.len());
     for row in 0..rows {
         cell.clear();
-        cell.extend(columns.iter().zip(ranges).map(|(column, range)| part(column[row], *range, parts) as u8));
+        cell.extend(columns.iter().zip(ranges).map(|column| part_of(column, row)));
         if !visited.contains(&cell) {
             visited.insert(cell.clone());
         }
     }
-    let cells = (parts as f64).powf(dimensions);
+    let quantities = columns.iter().filter(|column| column.modes.is_empty()).count() as f64;
+    let cells = (parts as f64).powf(quantities) * of_modes;
     SpaceCoverage { parts, cells, visited: visited.len(), share: visited.len() as f64 / cells }
+}
+
+/// Whether so many rows of all are next to none.
+fn are_few(here: usize, rows: usize) -> bool {
+    here * 500 < rows || here < 10
 }
 
 fn blind_spots(system: &System, transitions: &Transitions, ranges: &[[f64; 2]]) -> Vec<BlindSpot> {
     let rows = transitions.len();
     let mut spots = Vec::new();
     for ((state, values), range) in system.states().iter().zip(&transitions.states).zip(ranges) {
-        let place: Vec<usize> = values.iter().map(|value| part(*value, *range, STATE_PARTS)).collect();
-        for index in 0..STATE_PARTS {
+        let modes = state.values();
+        // What never moves has no part that was left out.
+        if modes.is_empty() && range[1] <= range[0] {
+            continue;
+        }
+        let parts = if modes.is_empty() { STATE_PARTS } else { modes.len() };
+        let place: Vec<usize> = match modes.is_empty() {
+            true => values.iter().map(|value| part(*value, *range, STATE_PARTS)).collect(),
+            false => values.iter().map(|value| *value as usize).collect(),
+        };
+        for index in 0..parts {
             let here: Vec<usize> = (0..rows).filter(|&row| place[row] == index).collect();
             let width = (range[1] - range[0]) / STATE_PARTS as f64;
-            let bounds = [range[0] + index as f64 * width, range[0] + (index + 1) as f64 * width];
+            let bounds = match modes.is_empty() {
+                true => [range[0] + index as f64 * width, range[0] + (index + 1) as f64 * width],
+                false => [index as f64; 2],
+            };
             let spot = |action: Option<String>, tried: f64, seen: [f64; 2]| BlindSpot {
                 state: state.name.clone(),
+                mode: modes.get(index).cloned(),
                 range: bounds,
                 rows: here.len(),
                 action,
                 tried,
                 seen,
             };
-            if here.len() * 500 < rows || here.len() < 10 {
+            if are_few(here.len(), rows) {
                 spots.push(spot(None, 0.0, [f64::NAN; 2]));
                 continue;
             }
@@ -261,6 +316,36 @@ fn blind_spots(system: &System, transitions: &Transitions, ranges: &[[f64; 2]]) 
                         |of: fn(f64, f64) -> f64, first: f64| here.iter().map(|&row| values[row]).fold(first, of);
                     let seen = [fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY)];
                     spots.push(spot(Some(action.name.clone()), tried, seen));
+                }
+            }
+        }
+    }
+    spots
+}
+
+/// Each two modes that hardly ever were together, though each by itself was there often enough.
+fn missing_combinations(columns: &[Column<'_>]) -> Vec<BlindSpot> {
+    let modes: Vec<&Column<'_>> = columns.iter().filter(|column| !column.modes.is_empty()).collect();
+    let mut spots = Vec::new();
+    for (second, other) in modes.iter().enumerate() {
+        for one in &modes[..second] {
+            let rows = one.values.len();
+            for (first, word) in one.modes.iter().enumerate() {
+                let here: Vec<usize> = rows_in(one.values, first).collect();
+                for (mode, with) in other.modes.iter().enumerate() {
+                    let both = here.iter().filter(|row| other.values[**row] == mode as f64).count();
+                    let alone = [here.len(), rows_in(other.values, mode).count()];
+                    if are_few(both, rows) && !alone.iter().any(|count| are_few(*count, rows)) {
+                        spots.push(BlindSpot {
+                            state: format!("{}, {}", one.name, other.name),
+                            mode: Some(format!("{word}, {with}")),
+                            range: [f64::NAN; 2],
+                            rows: both,
+                            action: None,
+                            tried: 0.0,
+                            seen: [f64::NAN; 2],
+                        });
+                    }
                 }
             }
         }
@@ -332,5 +417,35 @@ mod tests {
         thin.actions[0] = thin.states[0].clone();
         let space = Coverage::of(&system, &thin).space;
         assert_eq!(space.visited, space.parts);
+    }
+
+    #[test]
+    fn modes_are_counted_by_name_and_so_are_their_combinations() {
+        let text = "name = 'p'\nhorizon = 10\n[[state]]\nname = 'level'\n[[input]]\nname = 'Mode'\nvalues = ['A', 'B', 'C']\n\
+                    [[input]]\nname = 'Shift'\nvalues = ['day', 'night']\n[[action]]\nname = 'valve'\nlimits = [0.0, 1.0]\n";
+        let around = crate::system::Surroundings::default();
+        let system = toml::from_str::<crate::system::WrittenSystem>(text).unwrap().check(&around).unwrap();
+        let system = system.without_lags();
+        let mut log = Transitions::new(3, 1);
+        for row in 0..4_000 {
+            // C never happens, and at night the mode is always A.
+            let night = row % 2 == 1;
+            log.states[0].push((row % 97) as f64);
+            log.states[1].push(if night { 0.0 } else { (row / 2 % 2) as f64 });
+            log.states[2].push(f64::from(u8::from(night)));
+            log.actions[0].push((row % 89) as f64 / 88.0);
+            log.rewards.push(0.0);
+        }
+        let coverage = Coverage::of(&system, &log);
+        let roles: Vec<&str> = coverage.variables.iter().map(|variable| variable.role).collect();
+        assert_eq!(roles, ["state", "input", "input", "action", "reward"]);
+        assert_eq!(coverage.variables[1].modes, [("A".into(), 3_000), ("B".into(), 1_000), ("C".into(), 0)]);
+        assert!(coverage.variables[0].modes.is_empty());
+        let blind: Vec<(&str, Option<&str>, usize)> =
+            coverage.blind.iter().map(|spot| (spot.state.as_str(), spot.mode.as_deref(), spot.rows)).collect();
+        assert_eq!(blind, [("Mode", Some("C"), 0), ("Mode, Shift", Some("B, night"), 0)]);
+        // Only the level and the valve are drawn over each other.
+        assert_eq!(coverage.pictures.len(), 1);
+        assert!(coverage.space.share <= 0.5, "{:?}", coverage.space);
     }
 }

@@ -1,5 +1,6 @@
 //! Rules for people: in words and in pictures, with what does not matter left out and what is weak pointed at.
 
+mod modes;
 mod picture;
 #[cfg(feature = "png")]
 mod png;
@@ -13,6 +14,7 @@ mod weakness;
 mod words;
 
 pub use fpsrl_engine::policy::Condition;
+pub use modes::{may_meet, mode_cell, mode_of, modes_of, told_value};
 pub use picture::{
     CELL, combined_cell, condition, curve_places, histogram_path, membership_cell, minus, output_cell, rule_picture,
     shortened,
@@ -26,7 +28,9 @@ pub use steepness::steepness;
 pub use svg::escape;
 pub use trajectory::{Opening, Roller, Trajectory, on_plant};
 pub use weakness::{TriedStart, WeakStart, WeakStretch, Weaknesses, weaknesses};
-pub use words::{around, doing_nothing, noticeable, sentences, unused_inputs, what_returns_are};
+pub use words::{
+    around, condition_words, doing_nothing, noticeable, sentences, shown_inputs, unused_inputs, what_returns_are,
+};
 
 #[cfg(test)]
 pub(crate) mod tests {

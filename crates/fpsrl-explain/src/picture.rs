@@ -7,10 +7,11 @@
 use std::f64::consts::TAU;
 use std::fmt::Write;
 
+use super::modes::{mode_cell, told_value};
 use super::profile::{DataProfile, InputProfile};
 use super::prototype;
 use super::svg::{Axis, escape, line, place};
-use super::words::{around, noticeable};
+use super::words::{condition_words, noticeable, shown_inputs};
 use fpsrl_base::text::{number, with_unit};
 use fpsrl_data::plant::PlantKind;
 use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
@@ -18,10 +19,10 @@ use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
 /// Width and height of a cell.
 pub const CELL: [f64; 2] = [160.0, 84.0];
 
-const LEFT: f64 = 8.0;
-const RIGHT: f64 = 152.0;
-const TOP: f64 = 9.0;
-const BASE: f64 = 62.0;
+pub(super) const LEFT: f64 = 8.0;
+pub(super) const RIGHT: f64 = 152.0;
+pub(super) const TOP: f64 = 9.0;
+pub(super) const BASE: f64 = 62.0;
 
 /// Colours and lines of a picture that stands alone; in the report the page's own style holds.
 const STYLE: &str = "text{font:10px system-ui,'DejaVu Sans',sans-serif;fill:#3c4552}\
@@ -30,6 +31,8 @@ const STYLE: &str = "text{font:10px system-ui,'DejaVu Sans',sans-serif;fill:#3c4
 .active{fill:#9aa3ae;fill-opacity:.6}.axis{fill:none;stroke:#8a94a3;stroke-width:1}\
 .state line{stroke:#c0392b;stroke-width:1.4}.state path{fill:#c0392b}\
 .stem{fill:#fff;stroke:#2a63b0;stroke-width:1.2}.share{fill:#7d8794}\
+.box{fill:#fff;stroke:#8a94a3}.held .box{fill:#2a63b0;stroke:#2a63b0}.held text{font-weight:600}\
+.tick{fill:none;stroke:#fff;stroke-width:1.8}\
 .ground{fill:none;stroke:#8a94a3;stroke-width:1.4}.goal{fill:none;stroke:#3c7a3c;stroke-width:1.4}\
 .solid{fill:#3c5f94}.wheel{fill:#1c2430}.rod{fill:none;stroke:#b0612a;stroke-width:3;stroke-linecap:round}.bob{fill:#b0612a}\
 .arrow{fill:none;stroke:#c0392b;stroke-width:1.4}";
@@ -184,9 +187,10 @@ fn stem(x: f64, share: f64) -> String {
 pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<PlantKind>, example: &[f64]) -> String {
     const MARGIN: f64 = 14.0;
     const HEADER: f64 = 42.0;
+    let inputs = shown_inputs(policy);
     let first = if plant.is_some() { prototype::SIZE[0] + 8.0 } else { 64.0 };
     let (column, row) = (CELL[0] + 10.0, 116.0);
-    let width = 2.0 * MARGIN + first + column * (policy.states.len() + 1) as f64;
+    let width = 2.0 * MARGIN + first + column * (inputs.len() + 1) as f64;
     let rows: usize = policy.actions.iter().map(|action| action.rules.len() + 1).sum();
     let height = 2.0 * MARGIN + HEADER * policy.actions.len() as f64 + row * rows as f64 + 10.0;
     let mut svg = format!(
@@ -210,10 +214,10 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
                 escape(&full)
             );
         };
-        for (variable, state) in policy.states.iter().enumerate() {
-            heading(cell_x(variable), &state.name, &state.unit);
+        for (place, variable) in inputs.iter().enumerate() {
+            heading(cell_x(place), &policy.states[*variable].name, &policy.states[*variable].unit);
         }
-        heading(cell_x(policy.states.len()), &format!("\u{2192} {}", action.name), &action.unit);
+        heading(cell_x(inputs.len()), &format!("\u{2192} {}", action.name), &action.unit);
         y += 28.0;
         let shares = action.shares(&policy.states, example);
         for (index, rule) in action.rules.iter().enumerate() {
@@ -222,20 +226,22 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
                 let inside = prototype::drawing(plant, &ranges, &rule.centre);
                 let _ = write!(svg, "<g transform=\"translate({MARGIN} {})\">{inside}</g>", y + 6.0);
             }
-            for (variable, input) in profile.inputs.iter().enumerate().take(policy.states.len()) {
-                let name = format!("c{number_of_action}-{index}-{variable}");
-                let (quantity, behind) = (&policy.states[variable], histogram_path(input));
-                let cell = membership_cell(&name, &behind, input.range, quantity, rule, variable, example[variable]);
-                let text = match rule.ignores(variable) {
-                    true => "any".to_owned(),
-                    false => minus(&around(quantity, rule.centre[variable], rule.width[variable])),
+            for (place, &variable) in inputs.iter().enumerate() {
+                let (quantity, input) = (&policy.states[variable], &profile.inputs[variable]);
+                let cell = match quantity.values.is_empty() {
+                    false => mode_cell(input, quantity, rule, variable, example[variable]),
+                    true => {
+                        let name = format!("c{number_of_action}-{index}-{variable}");
+                        let behind = histogram_path(input);
+                        membership_cell(&name, &behind, input.range, quantity, rule, variable, example[variable])
+                    }
                 };
                 let _ = write!(
                     svg,
                     "<g transform=\"translate({} {y})\">{cell}<text class=\"faint middle\" x=\"80\" \
                      y=\"92\">{}</text></g>",
-                    cell_x(variable),
-                    escape(&shortened(&text, 30))
+                    cell_x(place),
+                    escape(&shortened(&minus(&condition_words(quantity, rule, variable)), 30))
                 );
             }
             let wanted = minus(&with_unit(&number(noticeable(action.alone(index), action.limits)), &action.unit));
@@ -243,7 +249,7 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
                 svg,
                 "<g transform=\"translate({} {y})\">{}<text class=\"faint middle\" x=\"80\" y=\"92\">wants {}, has \
                  {} %</text></g>",
-                cell_x(policy.states.len()),
+                cell_x(inputs.len()),
                 output_cell(action, index, shares[index]),
                 escape(&shortened(&wanted, 18)),
                 (100.0 * shares[index]).round()
@@ -255,7 +261,9 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
             .states
             .iter()
             .zip(example)
-            .map(|(state, value)| format!("{} = {}", state.name, minus(&with_unit(&number(*value), &state.unit))))
+            .map(|(state, value)| {
+                format!("{} = {}", state.name, minus(&told_value(&state.values, *value, &state.unit)))
+            })
             .collect();
         let _ = write!(
             svg,
@@ -265,8 +273,8 @@ pub fn rule_picture(policy: &FuzzyPolicy, profile: &DataProfile, plant: Option<P
             y + 12.0,
             cell_x(0) + LEFT,
             y + 12.0,
-            escape(&shortened(&named.join(", "), 30 * policy.states.len())),
-            cell_x(policy.states.len()),
+            escape(&shortened(&named.join(", "), 25 * inputs.len())),
+            cell_x(inputs.len()),
             combined_cell(policy, action, example),
             escape(&shortened(&format!("{} {result}", action.name), 30))
         );

@@ -3,6 +3,7 @@
 use super::svg::rounded_range;
 use fpsrl_data::System;
 use fpsrl_data::scaling::quantile;
+use fpsrl_data::system::{Lagged, StateVariable};
 use fpsrl_data::{Transitions, absorbing};
 
 /// The share of the rows on either side that may be runaways, as for the bounds of rules.
@@ -26,7 +27,7 @@ pub struct InputProfile {
     /// The range that is shown and searched: the bounds of rule centres where the problem sets them, else where the
     /// log's rows and the start states lie, without runaways.
     pub range: [f64; 2],
-    /// Rows of the log in [`BINS`] equal parts of the range.
+    /// Rows of the log in [`BINS`] equal parts of the range; of a mode, in each of its words.
     pub histogram: Vec<usize>,
 }
 
@@ -41,6 +42,15 @@ impl DataProfile {
             .zip(&transitions.states)
             .map(|(state, column)| {
                 let values: Vec<f64> = moving.iter().map(|&row| column[row]).collect();
+                let modes = state.values().len();
+                if modes > 0 {
+                    let range = [0.0, modes as f64 - 1.0];
+                    return InputProfile { range, histogram: histogram(&values, [-0.5, range[1] + 0.5], modes) };
+                }
+                // A running sum is not in the log: it begins at 0 wherever a rollout does.
+                if let Some(limit) = sum_limit(system, state) {
+                    return InputProfile { range: [-limit, limit], histogram: vec![0; BINS] };
+                }
                 let range = match state.centre {
                     Some(centre) => centre,
                     None => {
@@ -52,7 +62,7 @@ impl DataProfile {
                 };
                 let pi = std::f64::consts::PI;
                 let range = if state.angle { [range[0].max(-pi), range[1].min(pi)] } else { range };
-                InputProfile { range, histogram: histogram(&values, range) }
+                InputProfile { range, histogram: histogram(&values, range, BINS) }
             })
             .collect();
         Self { inputs, moving }
@@ -70,12 +80,20 @@ impl DataProfile {
     }
 }
 
-fn histogram(values: &[f64], [low, high]: [f64; 2]) -> Vec<usize> {
-    let mut bins = vec![0; BINS];
+/// How far a running sum may go to either side; none of another variable.
+fn sum_limit(system: &System, state: &StateVariable) -> Option<f64> {
+    match state.lag?.of {
+        Lagged::Sum(of) => system.states()[of].tracks?.limit,
+        _ => None,
+    }
+}
+
+fn histogram(values: &[f64], [low, high]: [f64; 2], parts: usize) -> Vec<usize> {
+    let mut bins = vec![0; parts];
     for value in values {
         let share = (value - low) / (high - low);
         if (0.0..=1.0).contains(&share) {
-            bins[((share * BINS as f64) as usize).min(BINS - 1)] += 1;
+            bins[((share * parts as f64) as usize).min(parts - 1)] += 1;
         }
     }
     bins

@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use super::modes::may_meet;
 use fpsrl_base::text::{number, with_unit};
 use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Rule};
 
@@ -60,7 +61,7 @@ pub fn steepness(policy: &FuzzyPolicy) -> Vec<Option<String>> {
 /// Two rules: how far beside the switching point the action is nearly at its limit, along each variable that both look at.
 fn between_two(policy: &FuzzyPolicy, action: &ActionRules, one: &Rule, two: &Rule) -> Option<String> {
     let mut told: Vec<(usize, [f64; 2])> = Vec::new();
-    for variable in common(one, two) {
+    for variable in common(policy, one, two) {
         let line = Line::between(policy, action, one, two, variable);
         let Some(crossing) = line.crossings().into_iter().min_by(|a, b| line.beside(*a).total_cmp(&line.beside(*b)))
         else {
@@ -103,7 +104,7 @@ fn between_many(policy: &FuzzyPolicy, action: &ActionRules) -> Option<String> {
     let mut steepest: Option<(f64, f64, usize)> = None;
     for (index, one) in rules.iter().enumerate() {
         for two in &rules[index + 1..] {
-            for variable in common(one, two) {
+            for variable in common(policy, one, two) {
                 let line = Line::between(policy, action, one, two, variable);
                 let width = one.width[variable].min(two.width[variable]);
                 for crossing in line.crossings() {
@@ -123,9 +124,15 @@ fn between_many(policy: &FuzzyPolicy, action: &ActionRules) -> Option<String> {
     Some(format!("{}: between rules it changes from 10 % to 90 % within {far} of {}", action.name, state.name))
 }
 
-/// Variables that two rules both look at.
-fn common(one: &Rule, two: &Rule) -> Vec<usize> {
-    (0..one.centre.len()).filter(|variable| !one.ignores(*variable) && !two.ignores(*variable)).collect()
+/// Quantities that two rules both look at; none if they never hold at once. Between two modes there is no way.
+fn common(policy: &FuzzyPolicy, one: &Rule, two: &Rule) -> Vec<usize> {
+    let is_common = |variable: &usize| {
+        policy.states[*variable].values.is_empty() && !one.ignores(*variable) && !two.ignores(*variable)
+    };
+    if !may_meet(&policy.states, one, two) {
+        return Vec::new();
+    }
+    (0..one.centre.len()).filter(is_common).collect()
 }
 
 /// a, b or c
@@ -230,15 +237,8 @@ mod tests {
     use crate::tests::balancer_of;
 
     fn policy(alpha: f64, rules: Vec<Rule>) -> FuzzyPolicy {
-        let action = ActionRules {
-            name: "u".into(),
-            unit: "N".into(),
-            limits: [0.0, 2.0],
-            rate: None,
-            reach: 1.0,
-            alpha,
-            rules,
-        };
+        let (name, unit) = ("u".into(), "N".into());
+        let action = ActionRules { name, unit, limits: [0.0, 2.0], rate: None, reach: 1.0, alpha, rules };
         FuzzyPolicy {
             states: vec![Quantity::new("x", "m"), Quantity::new("v", "m/s")],
             mirrored: false,
@@ -269,6 +269,27 @@ mod tests {
             // Nothing switches along v, where both rules are the same.
             assert!(told.contains("m of x beside") && !told.contains("of v"), "{told}");
         }
+    }
+
+    #[test]
+    fn a_reach_beyond_the_limits_is_cut_off_before_it_is_told() {
+        let mut policy = policy(2.0, vec![rule([-1.0, 0.0], [1.0; 2], -1.0), rule([1.0, 0.0], [1.0; 2], 1.0)]);
+        policy.actions[0].reach = 3.0;
+        let told = steepness(&policy)[0].clone().unwrap();
+        // Of three half ranges, 0.9 of one is 0.3.
+        let place = |share: f64| ((share / 3.0).atanh() / 2.0).atanh();
+        assert!((figure(&told, "is reached ") / place(0.9) - 1.0).abs() < 0.01, "{told}");
+        assert!((figure(&told, "half at ") / place(0.5) - 1.0).abs() < 0.01, "{told}");
+    }
+
+    #[test]
+    fn between_two_modes_nothing_switches() {
+        let mut policy = policy(2.0, vec![rule([-1.0, 0.0], [1.0, 0.1], -1.0), rule([1.0, 1.0], [1.0, 0.1], 1.0)]);
+        policy.states[1].values = vec!["day".into(), "night".into()];
+        assert_eq!(steepness(&policy), [None]);
+        policy.actions[0].rules[1].centre[1] = 0.0;
+        let told = steepness(&policy)[0].clone().unwrap();
+        assert!(told.contains("m of x beside") && !told.contains("of v"), "{told}");
     }
 
     #[test]

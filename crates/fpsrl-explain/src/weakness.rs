@@ -97,11 +97,19 @@ pub struct TriedStart {
 pub fn weaknesses(system: &System, profile: &DataProfile, policy: &FuzzyPolicy, roller: &Roller<'_>) -> Weaknesses {
     // The past of a start is no matter of choice: whatever is tried has been there for a while.
     let current = system.current_states();
-    let middle = |state: &fpsrl_data::system::StateVariable| 0.5 * (state.start[0] + state.start[1]);
-    let usual = system.at_rest(&system.states()[..current].iter().map(middle).collect::<Vec<f64>>());
+    // There is nothing between two modes.
+    let possible = |variable: usize, value: f64| match system.states()[variable].values().is_empty() {
+        true => value,
+        false => value.round(),
+    };
+    let middle = |(variable, state): (usize, &fpsrl_data::system::StateVariable)| {
+        possible(variable, 0.5 * (state.start[0] + state.start[1]))
+    };
+    let middles: Vec<f64> = system.states()[..current].iter().enumerate().map(middle).collect();
+    let usual = system.at_rest(&middles);
     let moved = |changes: &mut dyn Iterator<Item = (usize, f64)>| {
         let mut state = usual[..current].to_vec();
-        changes.for_each(|(variable, value)| state[variable] = value);
+        changes.for_each(|(variable, value)| state[variable] = possible(variable, value));
         system.at_rest(&state)
     };
     let mut starts: Vec<Vec<f64>> = Vec::new();

@@ -2,14 +2,15 @@
 
 use std::f64::consts::PI;
 
+use super::modes::{mode_of, modes_of};
 use fpsrl_base::text::{count, number, with_unit};
 use fpsrl_data::System;
-use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
+use fpsrl_engine::policy::{ActionRules, Derived, FuzzyPolicy, Quantity, Rule};
 
 /// Each rule of a policy as a sentence, action by action.
 ///
 /// What follows THEN is the action that the rule takes when it alone is active. Conditions that hold everywhere are
-/// left out.
+/// left out. A rule that holds in a mode only begins with that: "in ECO: IF ...".
 ///
 /// ```
 /// use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
@@ -43,18 +44,29 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, rule: &Rule) -> String {
     let conditions: Vec<String> = policy
         .states
         .iter()
-        .zip(rule.centre.iter().zip(&rule.width))
         .enumerate()
-        .filter(|(variable, _)| !rule.ignores(*variable))
-        .map(|(_, (state, (centre, width)))| format!("{} is around {}", state.name, around(state, *centre, *width)))
+        .filter(|(variable, state)| !rule.ignores(*variable) && state.values.is_empty())
+        .map(|(variable, state)| format!("{} is around {}", state.name, condition_words(state, rule, variable)))
         .collect();
     let alone = ActionRules { rules: vec![rule.clone()], ..action.clone() };
     let wanted = with_unit(&number(noticeable(alone.alone(0), action.limits)), &action.unit);
     let consequence = format!("{} {wanted}", action.name);
-    if conditions.is_empty() {
-        return format!("ALWAYS {consequence}");
+    let modes = modes_of(&policy.states, rule).join(" and ");
+    match (modes.is_empty(), conditions.is_empty()) {
+        (true, true) => format!("ALWAYS {consequence}"),
+        (false, true) => format!("in {modes}: {consequence}"),
+        (true, false) => format!("IF {} THEN {consequence}", conditions.join(" AND ")),
+        (false, false) => format!("in {modes}: IF {} THEN {consequence}", conditions.join(" AND ")),
     }
-    format!("IF {} THEN {consequence}", conditions.join(" AND "))
+}
+
+/// A condition in a few words: "any" where the rule does not look, the word of a mode, or [`around`].
+pub fn condition_words(quantity: &Quantity, rule: &Rule, variable: usize) -> String {
+    match (rule.ignores(variable), mode_of(quantity, rule, variable)) {
+        (true, _) => "any".to_owned(),
+        (false, Some(mode)) => mode.to_owned(),
+        (false, None) => around(quantity, rule.centre[variable], rule.width[variable]),
+    }
 }
 
 /// Where a condition holds, such as 0.5 ± 0.1 m. Of an angle it is said if that reaches across ±π.
@@ -106,9 +118,79 @@ pub fn unused_inputs(policy: &FuzzyPolicy) -> Vec<&str> {
     policy.states.iter().enumerate().filter(|(variable, _)| unused(*variable)).map(|(_, s)| s.name.as_str()).collect()
 }
 
+/// Inputs that are worth a picture: all but a state and its set-point of which the rules see nothing but the error.
+pub fn shown_inputs(policy: &FuzzyPolicy) -> Vec<usize> {
+    let unused = unused_inputs(policy);
+    let is_compared = |variable: usize| {
+        policy.states.iter().any(|one| {
+            matches!(one.derived, Some(Derived::Error { state, set_point }) if [state, set_point].contains(&variable))
+        })
+    };
+    let hidden = |variable: usize| is_compared(variable) && unused.contains(&policy.states[variable].name.as_str());
+    (0..policy.states.len()).filter(|variable| !hidden(*variable)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fpsrl_engine::policy::{ANYWHERE, MODE_WIDTH};
+
+    /// A hall's heater by the error, in one of two modes, by day or at night.
+    fn hall(error: Option<[f64; 2]>, mode: Option<f64>, shift: Option<f64>) -> FuzzyPolicy {
+        let modes = |name: &str, words: [&str; 2]| Quantity {
+            values: words.map(str::to_owned).to_vec(),
+            ..Quantity::new(name, "")
+        };
+        let derived = Some(Derived::Error { state: 0, set_point: 1 });
+        let [centre, width] = error.unwrap_or([0.0, ANYWHERE]);
+        let of = |mode: Option<f64>| mode.map_or([0.0, ANYWHERE], |mode| [mode, MODE_WIDTH]);
+        let conditions = [[0.0, ANYWHERE], [0.0, ANYWHERE], of(mode), of(shift), [centre, width]];
+        FuzzyPolicy {
+            states: vec![
+                Quantity::new("PV", "degC"),
+                Quantity::new("SP", "degC"),
+                modes("Mode", ["COMFORT", "ECO"]),
+                modes("Shift", ["day", "night"]),
+                Quantity { derived, ..Quantity::new("PV_error", "degC") },
+            ],
+            mirrored: false,
+            actions: vec![ActionRules {
+                name: "OUT".into(),
+                unit: "%".into(),
+                limits: [0.0, 100.0],
+                rate: None,
+                reach: 3.0,
+                alpha: 20.0,
+                rules: vec![Rule {
+                    centre: conditions.map(|[centre, _]| centre).to_vec(),
+                    width: conditions.map(|[_, width]| width).to_vec(),
+                    output: 0.9,
+                }],
+            }],
+        }
+    }
+
+    #[test]
+    fn a_rule_says_first_in_which_modes_it_holds() {
+        let told = |error, mode, shift| sentences(&hall(error, mode, shift)).remove(0);
+        let error = Some([0.5, 2.1]);
+        assert_eq!(told(error, Some(1.0), None), "in ECO: IF PV_error is around 0.5 ± 2.1 degC THEN OUT 100 %");
+        assert_eq!(
+            told(error, Some(1.0), Some(1.0)),
+            "in ECO and night: IF PV_error is around 0.5 ± 2.1 degC THEN OUT 100 %"
+        );
+        assert_eq!(told(error, None, None), "IF PV_error is around 0.5 ± 2.1 degC THEN OUT 100 %");
+        assert_eq!(told(None, Some(0.0), None), "in COMFORT: OUT 100 %");
+        assert_eq!(told(None, None, None), "ALWAYS OUT 100 %");
+    }
+
+    #[test]
+    fn a_condition_is_any_or_a_mode_or_a_place() {
+        let policy = hall(Some([0.5, 2.1]), Some(1.0), None);
+        let words = |variable: usize| condition_words(&policy.states[variable], &policy.actions[0].rules[0], variable);
+        assert_eq!([0, 2, 3, 4].map(words), ["any", "ECO", "any", "0.5 ± 2.1 degC"]);
+        assert_eq!(shown_inputs(&policy), [2, 3, 4]);
+    }
 
     #[test]
     fn a_condition_that_reaches_across_half_a_turn_says_so() {

@@ -88,6 +88,11 @@ impl Mark {
 impl Chart<'_> {
     /// The chart with its legend.
     pub(super) fn svg(&self) -> String {
+        self.picture() + &self.legend()
+    }
+
+    /// The chart by itself.
+    pub(super) fn picture(&self) -> String {
         let lifted = |value: f64| if self.logarithmic { value.max(1e-300).log10() } else { value };
         let all = || self.series.iter().flat_map(|series| &series.points);
         let x_range = self.x_range.unwrap_or_else(|| range(all().map(|(x, _)| *x)));
@@ -169,26 +174,32 @@ impl Chart<'_> {
             );
         }
         svg.push_str("</svg>");
-        if self.series.len() > 1 {
-            svg.push_str("<ul class=\"legend\">");
-            for (index, series) in self.series.iter().enumerate() {
-                let sample = match series.mark {
-                    Mark::Solid | Mark::Dashed | Mark::Dotted => vec![(1.0, 6.0), (25.0, 6.0)],
-                    _ => vec![(13.0, 6.0)],
-                };
-                let _ = write!(
-                    svg,
-                    "<li><svg viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"series-{} {}\" \
-                     d=\"{}\"/></svg><bdi>{}</bdi></li>",
-                    index % 6,
-                    series.mark.class(),
-                    series.mark.path(&sample),
-                    escape(&series.name)
-                );
-            }
-            svg.push_str("</ul>");
-        }
         svg
+    }
+
+    /// What the lines and points are; empty where there is nothing to tell apart.
+    pub(super) fn legend(&self) -> String {
+        if self.series.len() < 2 {
+            return String::new();
+        }
+        let mut list = String::from("<ul class=\"legend\">");
+        for (index, series) in self.series.iter().enumerate() {
+            let sample = match series.mark {
+                Mark::Solid | Mark::Dashed | Mark::Dotted => vec![(1.0, 6.0), (25.0, 6.0)],
+                _ => vec![(13.0, 6.0)],
+            };
+            let _ = write!(
+                list,
+                "<li><svg viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"series-{} {}\" \
+                 d=\"{}\"/></svg><bdi>{}</bdi></li>",
+                index % 6,
+                series.mark.class(),
+                series.mark.path(&sample),
+                escape(&series.name)
+            );
+        }
+        list.push_str("</ul>");
+        list
     }
 }
 

@@ -51,7 +51,14 @@ fn table(coverage: &Coverage) -> String {
     text.push_str("</tr></thead><tbody>");
     for variable in &coverage.variables {
         let [low, median, high] = variable.quantiles;
-        let _ = write!(text, "<tr><th scope=\"row\">{}</th>", name(&variable.name));
+        let role = if variable.role == "input" { " <span class=\"quiet\">input</span>" } else { "" };
+        let _ = write!(text, "<tr><th scope=\"row\">{}{role}</th>", name(&variable.name));
+        if !variable.modes.is_empty() {
+            let counted: Vec<String> =
+                variable.modes.iter().map(|(word, rows)| format!("{} {} rows", name(word), count(*rows))).collect();
+            let _ = write!(text, "<td colspan=\"5\">{}</td></tr>", counted.join(", "));
+            continue;
+        }
         for value in [variable.lowest, low, median, high, variable.highest] {
             let _ = write!(text, "<td class=\"value\">{}</td>", measure(value, &variable.unit));
         }
@@ -75,7 +82,10 @@ fn blind(findings: &Findings, coverage: &Coverage) -> String {
     };
     let mut text = String::from("<p>Where there is no data:</p><ul class=\"short\">");
     for spot in coverage.blind.iter().take(NAMED) {
-        let place = between(&spot.state, spot.range);
+        let place = match &spot.mode {
+            Some(mode) => format!("{} {}", name(&spot.state), name(mode)),
+            None => between(&spot.state, spot.range),
+        };
         let _ = match &spot.action {
             None => write!(text, "<li>{place}: only {} rows</li>", count(spot.rows)),
             Some(action) => write!(text, "<li>{place}: only {} was tried</li>", between(action, spot.seen)),

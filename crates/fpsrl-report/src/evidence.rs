@@ -183,35 +183,6 @@ pub(super) fn outside_share(profile: &DataProfile, transitions: &Transitions, tr
     outside as f64 / looked_at.len() as f64
 }
 
-/// The mean discounted return of the logged episodes that last as long as the horizon or end in an absorbing state, and
-/// how many they are.
-pub(super) fn logged_return(system: &System, transitions: &Transitions) -> Option<(f64, usize)> {
-    let later = absorbing::rewards_from_then_on(transitions);
-    let discount = system.discount();
-    let (mut returns, mut row) = (Vec::new(), 0);
-    while row < transitions.len() {
-        let episode = transitions.episode[row];
-        let end = (row..transitions.len()).find(|&r| transitions.episode[r] != episode).unwrap_or(transitions.len());
-        let last = end.min(row + system.horizon());
-        let (mut sum, mut weight) = (0.0, 1.0);
-        for reward in &transitions.rewards[row..last] {
-            sum += weight * reward;
-            weight *= discount;
-        }
-        let tail = match later[last - 1] {
-            _ if last - row == system.horizon() => Some(0.0),
-            Some(reward) => {
-                let rest = system.horizon() - (last - row);
-                Some(reward * weight * (0..rest).map(|step| discount.powi(step as i32)).sum::<f64>())
-            }
-            None => None,
-        };
-        returns.extend(tail.map(|tail| sum + tail));
-        row = end;
-    }
-    (!returns.is_empty()).then(|| (returns.iter().sum::<f64>() / returns.len() as f64, returns.len()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,17 +221,5 @@ mod tests {
         assert!(outside_share(&profile, &log, &[inside]) < 0.1);
         let outside = of(vec![vec![50.0, 0.0]; 20]);
         assert_eq!(outside_share(&profile, &log, &[outside]), 1.0);
-    }
-
-    #[test]
-    fn random_walks_on_the_hill_earn_about_what_they_should() {
-        let (system, log) = log("mountain-car");
-        let (mean, count) = logged_return(&system, &log).unwrap();
-        // Twenty walks of 200 steps, few of which arrive: nearly (1 - γ^200) / (1 - γ) steps of -1.
-        assert_eq!(count, 20);
-        assert!((-63.6..-45.0).contains(&mean), "{mean}");
-        let short = system.with_horizon(201).unwrap();
-        let (_, arrived) = logged_return(&short, &log).unwrap_or((0.0, 0));
-        assert!(arrived < 20);
     }
 }

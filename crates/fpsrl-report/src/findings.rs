@@ -4,18 +4,19 @@ use serde_json::Value;
 
 use super::Material;
 use super::covered::Covered;
-use super::evidence::{Replays, logged_return, outside_share, replays};
+use super::evidence::{Replays, outside_share, replays};
 use super::overlay::{Overlay, overlays};
+use super::stretch::{Stretch, stretches};
 use super::world::{RunWorld, world_of};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::{Progress, Stage, Status};
 use fpsrl_data::System;
 use fpsrl_data::Transitions;
-use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Quantity};
+use fpsrl_engine::policy::{Derived, FuzzyKernel, FuzzyPolicy, Quantity, Rule};
 use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::world::World;
 use fpsrl_explain::{
-    self, DataProfile, Roller, Simplification, Trajectory, Weaknesses, on_plant, simplify, weaknesses,
+    self, DataProfile, Roller, Simplification, Trajectory, Weaknesses, may_meet, on_plant, simplify, weaknesses,
 };
 use fpsrl_search::figures::{Front, Summary};
 use fpsrl_search::returns::{true_returns, world_returns};
@@ -60,7 +61,8 @@ pub(super) struct Findings {
     pub(super) replays: Replays,
     pub(super) outside: f64,
     pub(super) covered: Covered,
-    pub(super) logged: Option<(f64, usize)>,
+    /// Stretches of the log beside what the rules do instead.
+    pub(super) stretches: Vec<Stretch>,
     pub(super) records: Vec<SearchRecord>,
     pub(super) nfq: Option<(f64, Option<f64>)>,
     pub(super) overlays: Vec<Overlay>,
@@ -125,6 +127,7 @@ impl Findings {
         let trajectories = roller.trajectories(&compared);
         let outside = outside_share(&profile, &transitions, &trajectories);
         let covered = Covered::new(&system, &transitions, &trajectories);
+        let stretches = stretches(&system, &transitions, &roller, &starts, &model_returns);
         let instructive = instructive(&system, &policy, &profile, &roller, &weaknesses, &starts, &model_returns);
         stop_if_asked(progress)?;
 
@@ -134,7 +137,7 @@ impl Findings {
         let findings = Self {
             sample: sample(&profile, &transitions, system.states().len()),
             model_return: mean(&model_returns),
-            logged: logged_return(&system, &transitions),
+            stretches,
             records,
             nfq,
             system,
@@ -221,15 +224,15 @@ fn instructive(
             String::new()
         };
         let opposite = |a: usize, b: usize| action.rules[a].output * action.rules[b].output < 0.0;
+        let meet = |a: usize, b: usize| may_meet(&policy.states, &action.rules[a], &action.rules[b]);
         let pairs = (0..action.rules.len()).flat_map(|a| (a + 1..action.rules.len()).map(move |b| (a, b)));
-        for (a, b) in pairs.filter(|(a, b)| opposite(*a, *b)).take(3) {
+        for (a, b) in pairs.filter(|(a, b)| opposite(*a, *b) && meet(*a, *b)).take(3) {
             let name = format!("between rules {} and {}{of}", a + 1, b + 1);
-            states.push((name, "Boundary", system.at_rest(&boundary(policy, number, a, b, profile))));
+            let state = boundary(policy, number, a, b, profile, &weaknesses.usual);
+            states.push((name, "Boundary", system.at_rest(&state)));
         }
         for (index, rule) in action.rules.iter().enumerate().take(8) {
-            let centre: Vec<f64> = (0..rule.centre.len())
-                .map(|variable| within(&policy.states[variable], rule.centre[variable], profile.inputs[variable].range))
-                .collect();
+            let centre = between(policy, [rule, rule], 0.0, profile, &weaknesses.usual);
             states.push((format!("centre of rule {}{of}", index + 1), "Rules", system.at_rest(&centre)));
         }
     }
@@ -255,17 +258,68 @@ fn within(quantity: &Quantity, value: f64, [low, high]: [f64; 2]) -> f64 {
 
 /// The state on the way from one rule's centre to another's where the action is nearest to its middle; angles take the
 /// shorter way around.
-fn boundary(policy: &FuzzyPolicy, action: usize, a: usize, b: usize, profile: &DataProfile) -> Vec<f64> {
+fn boundary(policy: &FuzzyPolicy, action: usize, a: usize, b: usize, profile: &DataProfile, usual: &[f64]) -> Vec<f64> {
     let base = &policy.actions[action];
     let middle = 0.5 * (base.limits[0] + base.limits[1]);
-    let at = |share: f64| -> Vec<f64> {
-        let ends = base.rules[a].centre.iter().zip(&base.rules[b].centre).zip(&policy.states).zip(profile.ranges());
-        let between = |(((from, to), quantity), range): (((&f64, &f64), &Quantity), [f64; 2])| {
-            within(quantity, from + share * quantity.difference(*from, *to), range)
-        };
-        ends.map(between).collect()
-    };
+    let at = |share: f64| between(policy, [&base.rules[a], &base.rules[b]], share, profile, usual);
     let distance = |share: &f64| (base.act(&policy.states, &at(*share)) - middle).abs();
     let shares = (0..=200).map(|index| f64::from(index) / 200.0);
     at(shares.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0.5))
+}
+
+/// A state on the way from one rule's centre to another's. What neither looks at is as usual.
+fn between(policy: &FuzzyPolicy, [from, to]: [&Rule; 2], share: f64, profile: &DataProfile, usual: &[f64]) -> Vec<f64> {
+    let looks = |variable: usize| !from.ignores(variable) || !to.ignores(variable);
+    let value = |variable: usize| {
+        let (quantity, range) = (&policy.states[variable], profile.inputs[variable].range);
+        let [one, other] = [from.centre[variable], to.centre[variable]];
+        match [from.ignores(variable), to.ignores(variable)] {
+            [true, true] => usual[variable],
+            [true, false] => within(quantity, other, range),
+            [false, true] => within(quantity, one, range),
+            [false, false] => within(quantity, one + share * quantity.difference(one, other), range),
+        }
+    };
+    let mut state: Vec<f64> = (0..policy.states.len()).map(value).collect();
+    // An error is that of a state and its set-point: whichever the rules do not look at gives way.
+    for (variable, quantity) in policy.states.iter().enumerate() {
+        let Some(Derived::Error { state: of, set_point }) = quantity.derived else { continue };
+        match (looks(variable), looks(of), looks(set_point)) {
+            (true, false, _) => state[of] = state[set_point] - state[variable],
+            (true, true, false) => state[set_point] = state[of] + state[variable],
+            _ => state[variable] = state[set_point] - state[of],
+        }
+    }
+    state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpsrl_engine::policy::{ANYWHERE, ActionRules};
+    use fpsrl_explain::InputProfile;
+
+    #[test]
+    fn the_centre_of_a_rule_is_a_state_whose_error_is_that_of_its_set_point() {
+        let error = Quantity { derived: Some(Derived::Error { state: 0, set_point: 1 }), ..Quantity::new("e", "K") };
+        let rule = Rule { centre: vec![0.0, 0.0, 2.0], width: vec![ANYWHERE, ANYWHERE, 1.0], output: 1.0 };
+        let policy = FuzzyPolicy {
+            states: vec![Quantity::new("PV", "K"), Quantity::new("SP", "K"), error],
+            mirrored: false,
+            actions: vec![ActionRules {
+                name: "OUT".into(),
+                unit: "%".into(),
+                limits: [0.0, 100.0],
+                rate: None,
+                reach: 1.0,
+                alpha: 1.0,
+                rules: vec![rule.clone()],
+            }],
+        };
+        let range = |range: [f64; 2]| InputProfile { range, histogram: vec![] };
+        let inputs = vec![range([10.0, 30.0]), range([18.0, 22.0]), range([-5.0, 5.0])];
+        let profile = DataProfile { inputs, moving: vec![] };
+        assert_eq!(between(&policy, [&rule, &rule], 0.0, &profile, &[19.0, 21.0, 2.0]), [19.0, 21.0, 2.0]);
+        assert_eq!(between(&policy, [&rule, &rule], 0.0, &profile, &[19.0, 20.0, 1.0]), [18.0, 20.0, 2.0]);
+    }
 }

@@ -4,11 +4,12 @@
 //! Joined, they share one scope: imports and the word `export` go, and each top-level name must be there once.
 
 /// The modules, each after those that it imports from.
-const MODULES: [(&str, &str); 7] = [
+const MODULES: [(&str, &str); 8] = [
     ("policy.js", include_str!("../web/policy.js")),
     ("world.js", include_str!("../web/world.js")),
     ("plant.js", include_str!("../web/plant.js")),
     ("format.js", include_str!("../web/format.js")),
+    ("inputs.js", include_str!("../web/inputs.js")),
     ("surface.js", include_str!("../web/surface.js")),
     ("player.js", include_str!("../web/player.js")),
     ("page.js", include_str!("../web/page.js")),

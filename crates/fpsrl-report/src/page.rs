@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::findings::Findings;
 use super::modules::{STYLE, script};
 use super::payload::payload;
-use super::{front, proofs, rules, verdict, weak};
+use super::{front, proofs, rules, today, verdict, weak};
 use fpsrl_base::error::Result;
 use fpsrl_explain::escape;
 
@@ -15,6 +15,7 @@ pub(super) fn page(findings: &Findings) -> Result<String> {
     let name = escape(findings.system.name());
     let parts = [
         ("verdict", "Verdict", verdict::verdict(findings)),
+        ("today", "Today", today::today(findings)),
         ("rules", "Rules", rules::rules(findings) + &front::front(findings)),
         ("watch", "In motion", rules::watch(findings)),
         ("surface", "Control surface", rules::surface(findings)),
@@ -23,6 +24,7 @@ pub(super) fn page(findings: &Findings) -> Result<String> {
         ("stability", "Stability", proofs::stability(findings)),
         ("repeat", "To repeat it", proofs::repeat(findings)),
     ];
+    let parts: Vec<_> = parts.into_iter().filter(|(_, _, content)| !content.is_empty()).collect();
     let links: String = parts.iter().map(|(id, title, _)| format!("<li><a href=\"#{id}\">{title}</a></li>")).collect();
     let main: String = parts
         .iter()

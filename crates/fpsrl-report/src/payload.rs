@@ -34,6 +34,8 @@ struct PageState<'a> {
     memory: bool,
     /// Of what was a state variable some steps ago: the number of that variable.
     of: Option<usize>,
+    /// The words of a mode; empty for a quantity.
+    values: &'a [String],
     range: [f64; 2],
 }
 
@@ -72,6 +74,7 @@ pub(super) fn payload(findings: &Findings) -> Result<String> {
                     Lagged::State(of) => Some(of),
                     Lagged::Action(_) | Lagged::Error(_) | Lagged::Sum(_) | Lagged::Place => None,
                 }),
+                values: state.values(),
                 range: input.range,
             })
             .collect(),

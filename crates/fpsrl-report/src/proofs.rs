@@ -10,7 +10,7 @@ use super::text::{amount, name, share, with_unit_in};
 use fpsrl_base::text::{count, number};
 use fpsrl_engine::policy::{Quantity, Rule};
 use fpsrl_explain::svg::{Axis, escape, line};
-use fpsrl_explain::{CELL, condition, curve_places, minus};
+use fpsrl_explain::{CELL, condition, condition_words, curve_places, minus, shown_inputs};
 
 const MARKS: [Mark; 3] = [Mark::Solid, Mark::Dashed, Mark::Dotted];
 
@@ -83,7 +83,9 @@ fn judged(findings: &Findings) -> String {
             rows.push((label.to_owned(), minus(&number(value))));
         }
     }
-    let said = match (verdict["word"].as_str(), verdict["reason"].as_str()) {
+    // Once there is a controller, the verdict's own word is on that.
+    let of_worlds = (verdict["world_word"].as_str(), verdict["world_reason"].as_str());
+    let said = match of_worlds.0.map_or((verdict["word"].as_str(), verdict["reason"].as_str()), |_| of_worlds) {
         (Some(word), Some(reason)) => format!("<p>Judged <b>{}</b>: {}</p>", escape(word), escape(reason)),
         _ => String::new(),
     };
@@ -99,7 +101,8 @@ fn judged(findings: &Findings) -> String {
 
 fn replays(findings: &Findings) -> String {
     let replays = &findings.replays;
-    let states = &findings.system.states()[..findings.system.current_states()];
+    // Inputs are given, not foreseen.
+    let states = &findings.system.states()[..findings.system.own_states()];
     if replays.errors.len() < 2 {
         return "<h3>Replays of the log</h3><p>The log has no two rows in a row that could be replayed.</p>".into();
     }
@@ -162,7 +165,8 @@ fn every(points: Vec<(f64, f64)>, most: usize) -> Vec<(f64, f64)> {
 
 fn returns(findings: &Findings) -> String {
     let states = &findings.system.states()[..findings.system.current_states()];
-    let free: Vec<usize> = (0..states.len()).filter(|&v| states[v].start[1] > states[v].start[0]).take(6).collect();
+    let spreads = |v: &usize| states[*v].start[1] > states[*v].start[0] && states[*v].values().is_empty();
+    let free: Vec<usize> = (0..states.len()).filter(spreads).take(6).collect();
     let mut text = format!(
         "<h3>Return from each start</h3><p>{} starts that the search never saw.</p><div class=\"charts\">",
         count(findings.starts.len())
@@ -314,9 +318,9 @@ pub(super) fn stability(findings: &Findings) -> String {
     }
     text.push_str("</tbody></table></div>");
     for (number, action) in findings.policy.actions.iter().enumerate() {
-        let many = if findings.policy.states.len() > 5 { " many" } else { "" };
-        let _ =
-            write!(text, "<div class=\"rules-of overlaid{many}\" style=\"--inputs:{}\">", findings.policy.states.len());
+        let inputs = shown_inputs(&findings.policy);
+        let many = if inputs.len() > 5 { " many" } else { "" };
+        let _ = write!(text, "<div class=\"rules-of overlaid{many}\" style=\"--inputs:{}\">", inputs.len());
         for (index, rule) in action.rules.iter().enumerate() {
             // Other runs may measure angles otherwise.
             let others: Vec<RuleOfRun<'_>> = findings
@@ -332,14 +336,20 @@ pub(super) fn stability(findings: &Findings) -> String {
                 "<article class=\"rule\"><header><h4>Rule {}</h4></header><div class=\"cells\">",
                 index + 1
             );
-            let seen = findings.policy.states.len();
-            for (variable, input) in findings.profile.inputs.iter().enumerate().take(seen) {
+            for &variable in &inputs {
+                let quantity = &findings.policy.states[variable];
+                let range = findings.profile.inputs[variable].range;
+                let (picture, words) = match quantity.values.is_empty() {
+                    true => (
+                        overlaid_cell(range, variable, own, &others),
+                        spread_words(range, variable, own, &others).to_owned(),
+                    ),
+                    false => (String::new(), modes_of_runs(variable, own, &others)),
+                };
                 let _ = write!(
                     text,
-                    "<figure class=\"cell\"><figcaption>{}</figcaption>{}<p class=\"condition\">{}</p></figure>",
-                    name(&findings.policy.states[variable].name),
-                    overlaid_cell(input.range, variable, own, &others),
-                    spread_words(input.range, variable, own, &others)
+                    "<figure class=\"cell\"><figcaption>{}</figcaption>{picture}<p class=\"condition\">{words}</p></figure>",
+                    name(&quantity.name),
                 );
             }
             let wishes: Vec<String> = others.iter().map(|(_, other)| minus(&number_of(other.output))).collect();
@@ -388,7 +398,7 @@ fn overlaid_cell(range: [f64; 2], variable: usize, own: RuleOfRun<'_>, others: &
 }
 
 /// Whether a condition is found every time: how far the curves of the runs lie apart, on the mean over the range.
-fn spread_words(range: [f64; 2], variable: usize, own: RuleOfRun<'_>, others: &[RuleOfRun<'_>]) -> String {
+fn spread_words(range: [f64; 2], variable: usize, own: RuleOfRun<'_>, others: &[RuleOfRun<'_>]) -> &'static str {
     let at = |(states, rule): RuleOfRun<'_>, share: f64| {
         condition(&states[variable], rule, variable, range[0] + (range[1] - range[0]) * share)
     };
@@ -404,7 +414,13 @@ fn spread_words(range: [f64; 2], variable: usize, own: RuleOfRun<'_>, others: &[
         apart if apart < 0.35 => "varies",
         _ => "left to chance",
     }
-    .to_owned()
+}
+
+/// The mode of this run's rule, and those of the others.
+fn modes_of_runs(variable: usize, own: RuleOfRun<'_>, others: &[RuleOfRun<'_>]) -> String {
+    let mode = |(states, rule): RuleOfRun<'_>| escape(&condition_words(&states[variable], rule, variable));
+    let others: Vec<String> = others.iter().map(|other| mode(*other)).collect();
+    format!("<b>{}</b>; {}", mode(own), others.join(", "))
 }
 
 /// Settings and digests.

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use super::findings::{Findings, mean};
 use super::text::{amount, measure, name};
-use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Rule};
+use fpsrl_engine::policy::{ActionRules, Derived, FuzzyPolicy, Rule};
 use fpsrl_explain::{
-    CELL, DRAWING, around, combined_cell, drawing, escape, histogram_path, membership_cell, minus, noticeable,
-    output_cell, steepness, unused_inputs,
+    CELL, DRAWING, around, combined_cell, condition_words, drawing, escape, histogram_path, membership_cell, minus,
+    mode_cell, modes_of, noticeable, output_cell, shown_inputs, steepness, unused_inputs,
 };
 
 /// A rule as a sentence with its parts marked; what is crossed out does not matter.
@@ -17,7 +17,7 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, index: usize, simple: &R
         .states
         .iter()
         .enumerate()
-        .filter(|(variable, _)| !simple.ignores(*variable))
+        .filter(|(variable, state)| !simple.ignores(*variable) && state.values.is_empty())
         .map(|(variable, state)| {
             let around = escape(&minus(&around(state, rule.centre[variable], rule.width[variable])));
             format!("{} is around <span class=\"number\">{around}</span>", name(&state.name))
@@ -28,10 +28,15 @@ fn sentence(policy: &FuzzyPolicy, action: &ActionRules, index: usize, simple: &R
         name(&action.name),
         measure(noticeable(action.alone(index), action.limits), &action.unit)
     );
-    if conditions.is_empty() {
-        return format!("<b>Always</b> {wanted}");
+    let modes: Vec<String> = modes_of(&policy.states, simple).into_iter().map(name).collect();
+    let modes = modes.join(" <b>and</b> ");
+    let conditions = conditions.join(" <b>and</b> ");
+    match (modes.is_empty(), conditions.is_empty()) {
+        (true, true) => format!("<b>Always</b> {wanted}"),
+        (false, true) => format!("<b>In</b> {modes}: {wanted}"),
+        (true, false) => format!("<b>If</b> {conditions} <b>then</b> {wanted}"),
+        (false, false) => format!("<b>In</b> {modes}: <b>if</b> {conditions} <b>then</b> {wanted}"),
     }
-    format!("<b>If</b> {} <b>then</b> {wanted}", conditions.join(" <b>and</b> "))
 }
 
 /// The rules in words, and as pictures that move.
@@ -51,6 +56,7 @@ pub(super) fn rules(findings: &Findings) -> String {
         if let Some(steep) = steep {
             let _ = write!(text, "<p><bdi>{}</bdi>.</p>", escape(&minus(&steep)));
         }
+        text.push_str(&cut_off(action));
     }
     text.push_str(&what_does_not_matter(findings));
     for state in findings.system.policy_states().iter().filter(|state| state.degrees) {
@@ -61,12 +67,20 @@ pub(super) fn rules(findings: &Findings) -> String {
          they agree on. \
          Below: the rule\u{2019}s reach as a curve, the log behind it, the state as a red line with a head, and how \
          far the \
-         condition holds there as a grey area. Move the state, or take one from the list.</p>",
+         condition holds there as a grey area. Move the state, or take one from the list.",
     );
+    if policy.states.iter().any(|state| !state.values.is_empty()) {
+        text.push_str(
+            " Of a mode, the one that the rule holds in is ticked, and the red head is at that of the state.",
+        );
+    }
+    text.push_str("</p>");
     // The log's histograms are drawn once, and stand behind the cells of every rule.
     text.push_str("<svg class=\"visually-hidden\" aria-hidden=\"true\"><defs>");
-    for (variable, input) in findings.profile.inputs.iter().enumerate() {
-        let _ = write!(text, "<g id=\"log-{variable}\">{}</g>", histogram_path(input));
+    for (variable, input) in findings.profile.inputs.iter().enumerate().take(policy.states.len()) {
+        if policy.states[variable].values.is_empty() {
+            let _ = write!(text, "<g id=\"log-{variable}\">{}</g>", histogram_path(input));
+        }
     }
     text.push_str("</defs></svg><div class=\"bench\">");
     text.push_str(&panel(findings));
@@ -78,6 +92,21 @@ pub(super) fn rules(findings: &Findings) -> String {
     text
 }
 
+/// Where rules reach beyond the limits: what they want there is not what is done.
+fn cut_off(action: &ActionRules) -> String {
+    if action.reach <= 1.0 {
+        return String::new();
+    }
+    let [low, high] = action.limits;
+    format!(
+        "<p>{} follows its rules nearly straight and is cut off at {} and {}, as that of a PI controller is. A rule that \
+         wants a limit may pull beyond it.</p>",
+        name(&action.name),
+        measure(low, ""),
+        measure(high, &action.unit)
+    )
+}
+
 fn what_does_not_matter(findings: &Findings) -> String {
     let simple = &findings.simple;
     let tolerance = amount(simple.tolerance);
@@ -86,7 +115,10 @@ fn what_does_not_matter(findings: &Findings) -> String {
             "<p>Each condition matters: leaving out any one of them costs more than {tolerance} of return.</p>"
         );
     }
-    let unused = unused_inputs(&simple.policy);
+    // What rules see as an error only was never a condition.
+    let shown = shown_inputs(&findings.policy);
+    let is_shown = |input: &&str| shown.iter().any(|variable| findings.policy.states[*variable].name == **input);
+    let unused: Vec<&str> = unused_inputs(&simple.policy).into_iter().filter(is_shown).collect();
     let mut text = String::from("<p>");
     if !unused.is_empty() {
         let names: Vec<String> = unused.iter().map(|input| name(input)).collect();
@@ -180,22 +212,51 @@ fn panel(findings: &Findings) -> String {
         } else {
             format!(" <span class=\"unit\">{}</span>", escape(&variable.unit))
         };
-        let step = (high - low) / 1000.0;
         // What only the world looks at follows what it is a lag of, and needs no slider to be seen.
-        let hidden = if index < findings.policy.states.len() { "" } else { " hidden style=\"display:none\"" };
+        let seen = findings.policy.states.get(index);
+        let hidden = if seen.is_some() { "" } else { " hidden style=\"display:none\"" };
+        let label = name(&variable.name);
+        let value: f64 = format!("{:.3e}", state[index]).parse().unwrap_or(state[index]);
+        if !variable.values().is_empty() {
+            let _ = write!(
+                text,
+                "<div class=\"slider mode-choice\"{hidden}><label for=\"slider-{index}\">{label}</label>\
+                 <select id=\"slider-{index}\">{}</select></div>",
+                mode_options(variable.values(), value)
+            );
+            continue;
+        }
+        // An error follows from the state and its set-point, which have sliders.
+        if seen.is_some_and(|quantity| matches!(quantity.derived, Some(Derived::Error { .. }))) {
+            let _ = write!(
+                text,
+                "<div class=\"slider follows\"{hidden}><label for=\"number-{index}\">{label}{unit}</label><output \
+                 id=\"number-{index}\">{}</output></div>",
+                measure(value, "")
+            );
+            continue;
+        }
+        let step = (high - low) / 1000.0;
         let _ = write!(
             text,
-            "<div class=\"slider\"{hidden}><label for=\"slider-{index}\">{}{unit}</label>\
+            "<div class=\"slider\"{hidden}><label for=\"slider-{index}\">{label}{unit}</label>\
              <input type=\"number\" id=\"number-{index}\" aria-label=\"{} as a number\" step=\"any\" value=\"{value}\">\
              <input type=\"range\" id=\"slider-{index}\" min=\"{low}\" max=\"{high}\" step=\"{step}\" \
              value=\"{value}\"></div>",
-            name(&variable.name),
             escape(&variable.name),
-            value = format!("{:.3e}", state[index]).parse().unwrap_or(state[index]),
         );
     }
     text.push_str("</div></div>");
     text
+}
+
+/// The words of a mode as a choice.
+fn mode_options(words: &[String], value: f64) -> String {
+    let option = |(index, word): (usize, &String)| {
+        let selected = if index as f64 == value { " selected" } else { "" };
+        format!("<option value=\"{index}\"{selected}>{}</option>", escape(word))
+    };
+    words.iter().enumerate().map(option).collect()
 }
 
 /// The pictures of an action's rules, a row each.
@@ -211,10 +272,11 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
             "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">{inside}</svg>"
         )
     };
-    let many = if policy.states.len() > 5 { " many" } else { "" };
+    let inputs = shown_inputs(policy);
+    let many = if inputs.len() > 5 { " many" } else { "" };
     let mut text = format!(
         "<div class=\"rules-of{many}\" data-action=\"{number_of_action}\" style=\"--inputs:{}\">",
-        policy.states.len()
+        inputs.len()
     );
     if policy.actions.len() > 1 {
         let _ = write!(text, "<h3>{}</h3>", name(&action.name));
@@ -239,33 +301,29 @@ fn rule_rows(findings: &Findings, number_of_action: usize) -> String {
                 drawing(plant, &ranges, &rule.centre)
             );
         }
-        for (variable, input) in profile.inputs.iter().enumerate().take(policy.states.len()) {
-            let quantity = &policy.states[variable];
+        for &variable in &inputs {
+            let (quantity, input) = (&policy.states[variable], &profile.inputs[variable]);
             let ignored = simple.policy.actions[number_of_action].rules[index].ignores(variable);
             let absent = rule.ignores(variable);
-            let around = match absent {
-                true => "any".to_owned(),
-                false => escape(&minus(&around(quantity, rule.centre[variable], rule.width[variable]))),
+            let words = escape(&minus(&condition_words(quantity, rule, variable)));
+            let drawn = match quantity.values.is_empty() {
+                false => mode_cell(input, quantity, rule, variable, state[variable]),
+                true => {
+                    let id = format!("c{number_of_action}-{index}-{variable}");
+                    let behind = format!("<use href=\"#log-{variable}\"/>");
+                    membership_cell(&id, &behind, input.range, quantity, rule, variable, state[variable])
+                }
             };
-            let id = format!("c{number_of_action}-{index}-{variable}");
             let _ = write!(
                 text,
                 "<figure class=\"cell{}\" data-variable=\"{variable}\"><figcaption>{}</figcaption>{}<p \
-                 class=\"condition\">{around}{}</p></figure>",
+                 class=\"condition\">{words}{}</p></figure>",
                 if ignored { " ignored" } else { "" },
                 name(&quantity.name),
                 svg(
-                    "membership",
-                    &format!("Reach of rule {} over {}: {around}", index + 1, escape(&quantity.name)),
-                    &membership_cell(
-                        &id,
-                        &format!("<use href=\"#log-{variable}\"/>"),
-                        input.range,
-                        quantity,
-                        rule,
-                        variable,
-                        state[variable]
-                    )
+                    if quantity.values.is_empty() { "membership" } else { "modes" },
+                    &format!("Reach of rule {} over {}: {words}", index + 1, escape(&quantity.name)),
+                    &drawn
                 ),
                 if ignored && !absent { "<br><span class=\"remark\">does not matter</span>" } else { "" },
             );
@@ -350,14 +408,21 @@ pub(super) fn watch(findings: &Findings) -> String {
     )
 }
 
+/// Inputs that the action can be drawn over: a mode has no range, and what rules see as an error only changes nothing.
+fn axes(policy: &FuzzyPolicy) -> Vec<usize> {
+    let quantities: Vec<usize> =
+        shown_inputs(policy).into_iter().filter(|&variable| policy.states[variable].values.is_empty()).collect();
+    if quantities.is_empty() { (0..policy.states.len()).collect() } else { quantities }
+}
+
 /// The control surface.
 pub(super) fn surface(findings: &Findings) -> String {
+    let axes = axes(&findings.policy);
     let options = |chosen: usize| -> String {
-        let states = findings.system.policy_states().iter().enumerate();
-        states
-            .map(|(index, state)| {
+        axes.iter()
+            .map(|&index| {
                 let selected = if index == chosen { " selected" } else { "" };
-                format!("<option value=\"{index}\"{selected}>{}</option>", escape(&state.name))
+                format!("<option value=\"{index}\"{selected}>{}</option>", escape(&findings.policy.states[index].name))
             })
             .collect()
     };
@@ -368,11 +433,15 @@ pub(super) fn surface(findings: &Findings) -> String {
         .enumerate()
         .map(|(index, action)| format!("<option value=\"{index}\">{}</option>", escape(&action.name)))
         .collect();
+    let unused = unused_inputs(&findings.policy);
     let states = findings.system.policy_states();
-    let free: Vec<usize> = (0..states.len()).filter(|&v| states[v].start[1] > states[v].start[0]).collect();
-    let (first, second) = match free[..] {
-        [first, second, ..] => (first, second),
-        _ => (0, usize::from(states.len() > 1)),
+    let used = |v: &usize| !unused.contains(&states[*v].name.as_str());
+    let free = |v: &usize| used(v) && (states[*v].start[1] > states[*v].start[0] || states[*v].is_derived());
+    let free: Vec<usize> = axes.iter().copied().filter(free).collect();
+    let (first, second) = match (&free[..], &axes[..]) {
+        ([first, second, ..], _) | (_, [first, second, ..]) => (*first, *second),
+        (_, [only]) => (*only, *only),
+        _ => (0, 0),
     };
     format!(
         "<h2 id=\"surface-title\">Control surface</h2>\
@@ -390,4 +459,47 @@ pub(super) fn surface(findings: &Findings) -> String {
         options(first),
         options(second),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpsrl_engine::policy::{ANYWHERE, MODE_WIDTH, Quantity};
+
+    fn policy(reach: f64) -> FuzzyPolicy {
+        let mode = Quantity { values: vec!["COMFORT".into(), "<ECO>".into()], ..Quantity::new("Mode", "") };
+        FuzzyPolicy {
+            states: vec![Quantity::new("x", "m"), mode],
+            mirrored: false,
+            actions: vec![ActionRules {
+                name: "OUT".into(),
+                unit: "%".into(),
+                limits: [0.0, 100.0],
+                rate: None,
+                reach,
+                alpha: 20.0,
+                rules: vec![Rule { centre: vec![1.0, 1.0], width: vec![0.5, MODE_WIDTH], output: 1.0 }],
+            }],
+        }
+    }
+
+    #[test]
+    fn a_mode_stands_before_the_conditions_and_is_only_text() {
+        let policy = policy(1.0);
+        let action = &policy.actions[0];
+        let mut rule = action.rules[0].clone();
+        let said = sentence(&policy, action, 0, &rule);
+        assert!(said.starts_with("<b>In</b> <bdi>&lt;ECO&gt;</bdi>: <b>if</b> <bdi>x</bdi> is around"), "{said}");
+        rule.width[0] = ANYWHERE;
+        assert!(sentence(&policy, action, 0, &rule).starts_with("<b>In</b> <bdi>&lt;ECO&gt;</bdi>: <bdi>OUT</bdi>"));
+        rule.width[1] = ANYWHERE;
+        assert!(sentence(&policy, action, 0, &rule).starts_with("<b>Always</b>"));
+        assert_eq!(axes(&policy), [0], "a mode is no axis");
+    }
+
+    #[test]
+    fn a_reach_beyond_the_limits_is_told() {
+        assert_eq!(cut_off(&policy(1.0).actions[0]), "");
+        assert!(cut_off(&policy(3.0).actions[0]).contains("cut off at 0 and 100 %"));
+    }
 }

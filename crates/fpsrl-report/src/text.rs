@@ -1,7 +1,8 @@
 //! Numbers and names as the page shows them.
 
 use fpsrl_base::text::{number, with_unit};
-use fpsrl_explain::{escape, minus, shortened};
+use fpsrl_data::system::StateVariable;
+use fpsrl_explain::{escape, minus, shortened, told_value};
 
 /// A return, for people.
 pub(super) fn amount(value: f64) -> String {
@@ -11,6 +12,12 @@ pub(super) fn amount(value: f64) -> String {
 /// A number with its unit, for a page.
 pub(super) fn measure(value: f64, unit: &str) -> String {
     escape(&with_unit(&minus(&number(value)), unit))
+}
+
+/// A value of a variable, for a page: of a mode, its word.
+pub(super) fn told(variable: &StateVariable, value: f64) -> String {
+    let told = told_value(variable.values(), value, &variable.unit);
+    escape(&if variable.values().is_empty() { minus(&told) } else { told })
 }
 
 /// A name as the page shows it; what is written from right to left keeps to itself.

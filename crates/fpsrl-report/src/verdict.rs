@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::charts::range;
 use super::findings::{Findings, mean};
 use super::text::{amount, name, share};
+use super::today::what_today_is;
 use super::weak::weak_words;
 use fpsrl_base::text::count;
 use fpsrl_explain::svg::{Axis, place};
@@ -31,12 +32,14 @@ fn promiser(findings: &Findings) -> &'static str {
     if findings.world_settings.process.is_some() { "simulator" } else { "world model" }
 }
 
-struct Figure {
-    label: String,
-    value: f64,
-    interval: Option<[f64; 2]>,
-    note: String,
-    kind: &'static str,
+/// A return, as a row of a table and a dot on a scale.
+pub(super) struct Figure {
+    pub(super) label: String,
+    pub(super) value: f64,
+    pub(super) interval: Option<[f64; 2]>,
+    pub(super) note: String,
+    /// How its dot is drawn.
+    pub(super) kind: &'static str,
 }
 
 /// Whether to trust the rules, and the figures that say so.
@@ -110,18 +113,10 @@ pub(super) fn verdict(findings: &Findings) -> String {
         let place = if truth.is_some() { "on the true plant" } else { "on the world model" };
         add("Neural fitted Q iteration", truth.or(Some(model)), format!("{place}; nobody can read it"), "other");
     }
-    if let Some((value, episodes)) = findings.logged {
-        let plural = if episodes == 1 { "episode" } else { "episodes" };
-        add("Logged behaviour", Some(value), format!("{} {plural}, from their own starts", count(episodes)), "other");
+    if let Some(gain) = &summary.gain {
+        add("Today", Some(gain.today), what_today_is(gain), "other");
     }
     if let Some(behaviour) = &summary.behaviour {
-        if findings.logged.is_none() {
-            let note = match behaviour.windows {
-                0 => "its mean reward, over as many steps".to_owned(),
-                windows => format!("{} stretches of the log", count(windows)),
-            };
-            add("Logged behaviour", Some(behaviour.logged_return), note, "other");
-        }
         let missed = format!("as many rules; they miss {} % of the log\u{2019}s actions", share(behaviour.clone_error));
         add("Imitating the log", Some(behaviour.cloned_return), missed, "other");
     }
@@ -164,7 +159,7 @@ fn derived_verdict(findings: &Findings, true_return: Option<f64>) -> (String, &'
 }
 
 /// Figures on one common scale, so that they can be compared by eye.
-fn figure_table(figures: &[Figure]) -> String {
+pub(super) fn figure_table(figures: &[Figure]) -> String {
     let ends = figures.iter().flat_map(|f| [Some(f.value), f.interval.map(|i| i[0]), f.interval.map(|i| i[1])]);
     let [low, high] = range(ends.flatten());
     let axis = Axis::new([low, high], [12.0, 228.0]);

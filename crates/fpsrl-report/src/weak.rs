@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::charts::{Chart, Mark, Series, range};
 use super::findings::Findings;
-use super::text::{amount, measure, name, share, with_unit_in};
+use super::text::{amount, measure, name, share, told, with_unit_in};
 use fpsrl_base::text::count;
 use fpsrl_explain::{TriedStart, noticeable};
 
@@ -39,7 +39,7 @@ fn described(findings: &Findings, state: &[f64], keep: impl Fn(usize) -> bool) -
     let parts: Vec<String> = (0..findings.system.current_states())
         .filter(|&variable| keep(variable))
         .map(|variable| {
-            let value = measure(state[variable], &states[variable].unit);
+            let value = told(&states[variable], state[variable]);
             format!("{} <span class=\"number\">{value}</span>", name(&states[variable].name))
         })
         .collect();
@@ -108,7 +108,8 @@ fn scans(findings: &Findings) -> String {
          weak.</p>\
          <div class=\"charts\">",
     );
-    for (variable, state) in states.iter().enumerate().take(12) {
+    // Over a mode there is no line: what is weak in one is in the list above.
+    for (variable, state) in states.iter().enumerate().filter(|(_, state)| state.values().is_empty()).take(12) {
         let mut points: Vec<&TriedStart> =
             weak.points.iter().filter(|point| is_usual_but(findings, point, &[variable])).collect();
         points.sort_by(|a, b| a.state[variable].total_cmp(&b.state[variable]));
@@ -149,7 +150,8 @@ fn is_usual_but(findings: &Findings, point: &TriedStart, variables: &[usize]) ->
 fn map(findings: &Findings) -> String {
     let weak = &findings.weaknesses;
     let states = &findings.system.states()[..findings.system.current_states()];
-    let free: Vec<usize> = (0..states.len()).filter(|&v| states[v].start[1] > states[v].start[0]).collect();
+    let spreads = |v: &usize| states[*v].start[1] > states[*v].start[0] && states[*v].values().is_empty();
+    let free: Vec<usize> = (0..states.len()).filter(spreads).collect();
     let [across, up, ..] = free[..] else { return String::new() };
     let of = |keep: &dyn Fn(&TriedStart) -> bool| -> Vec<(f64, f64)> {
         let shown = weak.points.iter().filter(|point| is_usual_but(findings, point, &free) && keep(point));
@@ -199,6 +201,11 @@ pub(super) fn weak_words(findings: &Findings) -> Vec<String> {
 /// A stretch of a variable: "beyond 2.3 m" where it goes on to the end of the range.
 fn stretch_words(findings: &Findings, variable: usize, [low, high]: [f64; 2]) -> String {
     let unit = &findings.system.states()[variable].unit;
+    let modes = findings.system.states()[variable].values();
+    if !modes.is_empty() {
+        let weak = (low.round() as usize..=high.round() as usize).filter_map(|mode| modes.get(mode));
+        return format!("in {}", weak.map(|word| name(word)).collect::<Vec<_>>().join(", "));
+    }
     let [first, last] = findings.profile.inputs[variable].range;
     let near = 1e-9 * (last - first);
     match (low <= first + near, high >= last - near) {

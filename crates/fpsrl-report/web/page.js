@@ -1,7 +1,8 @@
 // The page: one current state, which the sliders, the list, the player and the map all move and all show.
 import { actionOf, alone, condition, shares, wrapAngle } from "./policy.js";
 import { movePlant } from "./plant.js";
-import { withUnit } from "./format.js";
+import { formatNumber, withUnit } from "./format.js";
+import { settled } from "./inputs.js";
 import { Surface } from "./surface.js";
 import { Player } from "./player.js";
 
@@ -27,6 +28,8 @@ function findPictures(run) {
       share: row.querySelector(".wish .share"),
       row,
       cells: [...row.querySelectorAll(".cell[data-variable]")].map((cell) => ({
+        variable: Number(cell.dataset.variable),
+        modes: [...cell.querySelectorAll(".mode")],
         level: cell.querySelector(".level"),
         line: cell.querySelector(".state"),
         shown: NaN,
@@ -68,11 +71,19 @@ function showPictures(pictures, run, state) {
       rule.fill.style.width = `${(100 * say[index]).toFixed(1)}%`;
       setColumn(rule.share, say[index]);
       setColumn(columns[index], say[index]);
-      rule.cells.forEach((cell, variable) => {
+      rule.cells.forEach((cell) => {
+        const { variable } = cell;
         // A slider moves one input: the other inputs' pictures stay as they are.
         if (cell.shown === state[variable]) return;
         cell.shown = state[variable];
         const quantity = run.policy.states[variable];
+        if (quantity.values?.length) {
+          // The head stands at the mode's line, if that is listed.
+          const line = cell.modes.find((mode) => Number(mode.dataset.mode) === state[variable]);
+          cell.line.setAttribute("visibility", line ? "visible" : "hidden");
+          if (line) cell.line.setAttribute("transform", line.getAttribute("transform"));
+          return;
+        }
         const holds = condition(quantity, base.rules[index], variable, state[variable]);
         cell.level.setAttribute("y", (CELL_BASE - height(holds)).toFixed(2));
         const place = cellPlace(state[variable], run.states[variable].range, quantity.periodic);
@@ -94,6 +105,7 @@ function startPage() {
   const pictures = findPictures(run);
   const plant = element("live-plant");
   const surface = new Surface(element("surface-map"), element("surface-caption"), run);
+  // A mode is a choice without a number, an error a number without a slider.
   const sliders = run.states.map((_, index) => ({ range: element(`slider-${index}`), number: element(`number-${index}`) }));
   let state = run.instructive[run.example].state;
   surface.across = Number(element("surface-x").value);
@@ -121,20 +133,24 @@ function startPage() {
     sliders.forEach((slider, index) => {
       // A number that somebody is writing is left as it is; so is what has not changed.
       if (from === undefined ? false : state[index] === before[index]) return;
-      if (from !== slider.range) slider.range.value = String(state[index]);
-      if (from !== slider.number) slider.number.value = readable(state[index]);
+      if (slider.range && from !== slider.range) slider.range.value = String(state[index]);
+      if (slider.number && from !== slider.number) {
+        slider.number.value = slider.range ? readable(state[index]) : formatNumber(state[index]);
+      }
     });
     show();
   };
   const list = element("instructive");
   sliders.forEach((slider, index) => {
     for (const input of [slider.range, slider.number]) {
+      if (!input || input.tagName === "OUTPUT") continue;
       input.addEventListener("input", () => {
         const value = Number(input.value);
         if (input.value === "" || !Number.isFinite(value)) return;
         list.value = "";
         // What is remembered of a variable moves along: it has been there for a while.
-        setState(state.map((old, at) => (at === index || run.states[at].of === index ? value : old)), input);
+        const moved = state.map((old, at) => (at === index || run.states[at].of === index ? value : old));
+        setState(settled(run.policy.states, moved), input);
       });
     }
   });

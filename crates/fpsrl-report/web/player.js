@@ -2,7 +2,8 @@
 import { shares } from "./policy.js";
 import { rollout } from "./world.js";
 import { movePlant } from "./plant.js";
-import { formatNumber, withUnit } from "./format.js";
+import { formatNumber } from "./format.js";
+import { toldValue } from "./inputs.js";
 
 const TRACK_WIDTH = 600;
 const TRACK_HEIGHT = 72;
@@ -163,11 +164,11 @@ export class Player {
       const values = trajectory.states.map((row) => row[index]);
       const lists = [[values, "track"]];
       if (truth) lists.unshift([truth.states.slice(0, values.length).map((row) => row[index]), "track truth"]);
-      this.addLines(variable.name, variable.unit, variable.range, lists, variable.angle, (step) => values[step]);
+      this.addLines(variable.name, variable.unit, variable.range, lists, variable.angle, (step) => values[step], variable.values);
     });
   }
 
-  addLines(name, unit, range, lists, angle, reading) {
+  addLines(name, unit, range, lists, angle, reading, modes) {
     const [low, high] = trackRange(lists.map(([values]) => values), range);
     const y = (value) => TRACK_HEIGHT - ((value - low) / (high - low)) * TRACK_HEIGHT;
     const group = svgElement("g", {});
@@ -175,7 +176,7 @@ export class Player {
     for (const [values, kind] of lists) {
       group.append(svgElement("path", { class: kind, d: trackPath(values, (step) => this.place(step), y, angle) }));
     }
-    this.addTrack(name, group, (step) => withUnit(reading(step) ?? 0, unit, range), "");
+    this.addTrack(name, group, (step) => toldValue({ unit, values: modes }, reading(step) ?? 0, range), "");
   }
 
   addTrack(name, content, reading, kind) {

@@ -1,6 +1,7 @@
 // The control surface: the action over two inputs as a map, with the log, the trajectory and the state on it.
 import { actionOf, distanceTo, sharesOf } from "./policy.js";
-import { formatNumber, ticks, withUnit } from "./format.js";
+import { formatNumber, ticks } from "./format.js";
+import { toldValue } from "./inputs.js";
 
 const SURFACE_CELLS = 72;
 
@@ -131,7 +132,7 @@ export class Surface {
       .slice(0, run.policy.states.length)
       .map((variable, index) => [variable, index])
       .filter(([, index]) => index !== across && index !== up)
-      .map(([variable, index]) => `${variable.name} ${withUnit(state[index], variable.unit)}`);
+      .map(([variable, index]) => `${variable.name} ${toldValue(variable, state[index])}`);
     this.caption.textContent = fixed.length ? `The other inputs: ${fixed.join(", ")}.` : "";
   }
 

@@ -122,9 +122,9 @@ impl super::LearnedWorlds {
         let Some(tape) = Tape::of(system, transitions)? else { return Ok(self) };
         let tape = Arc::new(tape);
         let follow = |model: WorldModel| model.following(&tape, transitions, residuals);
-        self.world = follow(self.world);
         self.members = self.members.into_iter().map(follow).collect();
         self.judges = self.judges.into_iter().map(follow).collect();
+        self.world = follow(self.world);
         Ok(self)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fpsrl::data::system::StateVariable;
 use fpsrl::explain::{self, DataProfile};
 use fpsrl::files;
 use fpsrl::run::REPORT;
@@ -40,9 +41,16 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let policy = if arguments.simple { run.simple_policy(&problem)? } else { run.policy(&problem)? };
     let seen = problem.system.policy_states();
     let example = match arguments.state.as_slice() {
-        [] => problem
-            .system
-            .at_rest(&seen.iter().map(|state| 0.5 * (state.start[0] + state.start[1])).collect::<Vec<f64>>()),
+        [] => {
+            let middle = |state: &StateVariable| {
+                let middle = 0.5 * (state.start[0] + state.start[1]);
+                // There is nothing between two modes.
+                if state.values().is_empty() { middle } else { middle.round() }
+            };
+            // What is remembered, and errors, follow from the present.
+            let current = &problem.system.states()[..problem.system.current_states()];
+            problem.system.at_rest(&current.iter().map(middle).collect::<Vec<f64>>())
+        }
         given if given.len() == seen.len() && given.iter().all(|value| value.is_finite()) => given.to_vec(),
         given => {
             let names: Vec<&str> = seen.iter().map(|state| state.name.as_str()).collect();

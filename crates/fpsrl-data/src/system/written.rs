@@ -289,7 +289,7 @@ fn keep(written: &WrittenState) -> Result<Option<Keep>> {
     };
     range(&key("keep"), limits, false)?;
     let price = written.keep_price.unwrap_or(1.0);
-    if !(price >= 0.0 && price <= LARGEST) {
+    if !(0.0..=LARGEST).contains(&price) {
         let hint = "write what one unit beyond the range costs in a step, in units of the reward";
         return Err(Error::setting(key("keep_price"), price, "leaving a range costs nothing or something", hint));
     }
@@ -416,7 +416,7 @@ pub(super) fn check_lags(states: &[StateVariable], actions: &[ActionVariable], a
             return Err(Error::setting(format!("action.{}.rate", action.name), rate, rule, hint));
         }
         if let Some(price) = action.move_cost
-            && !(price >= 0.0 && price <= LARGEST)
+            && !(0.0..=LARGEST).contains(&price)
         {
             let hint = "write what one unit of movement in a step costs, in units of the reward; 0 for nothing";
             let rule = "movement costs nothing or something";

@@ -5,6 +5,7 @@ import { act, alone, condition, logMembership, shares, sharesOf, wrapAngle } fro
 import { formatNumber, ticks, withUnit } from "../format.js";
 import { pose } from "../plant.js";
 import { surfaceGrid } from "../surface.js";
+import { settled, toldValue } from "../inputs.js";
 import { trackPath, trackRange } from "../player.js";
 
 const states = [{}, {}, { periodic: true }];
@@ -97,4 +98,12 @@ test("a line of an angle is interrupted where it turns over", () => {
   assert.deepEqual(trackRange([[1, 1]]).map((value) => Math.sign(value - 1)), [-1, 1]);
   const [low, high] = trackRange([[0, 1e-9]], [-1, 1]);
   assert.ok(high - low > 0.1, "noise is drawn as if it were motion");
+});
+
+test("an error follows its state and its set-point, and a mode has its word", () => {
+  const inputs = [{}, {}, { derived: { error: { state: 0, set_point: 1 } } }, { derived: { sum: { error: 2, limit: 9 } } }];
+  assert.deepEqual(settled(inputs, [19, 21, 0, 4, 7]), [19, 21, 2, 4, 7]);
+  assert.equal(toldValue({ unit: "", values: ["COMFORT", "ECO"] }, 1), "ECO");
+  assert.equal(toldValue({ unit: "degC", values: [] }, 1.5), "1.5 degC");
+  assert.equal(toldValue({ unit: "" }, -2), "\u22122");
 });
