@@ -16,9 +16,9 @@ use crate::Failure;
 use crate::progress::Bars;
 
 pub const INIT_EXAMPLES: &str = "\
-The file may be CSV or TSV (also packed by gzip), Parquet, HDF5 as Minari and D4RL write it, or npz. What each column is, is told
-from its name and from how it behaves, with the reason; what cannot be told is listed under \"Not known\". It can be corrected in
-the file that is written, or said at once.
+The file may be CSV or TSV (also packed by gzip), Parquet, HDF5 as Minari and D4RL write it, or npz. What a column is, its
+name and its behaviour tell, and the reason is said; what they do not tell is listed under \"Not known\". Correct it in the
+file that is written, or say it at once.
 
 Examples:
   fpsrl init log.csv

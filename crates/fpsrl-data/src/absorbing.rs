@@ -21,6 +21,7 @@ use super::Transitions;
 ///     rewards: vec![-1.0, -1.0, 0.0, 0.0],
 ///     terminated: None,
 ///     carried: 0,
+///     inputs: 0,
 /// };
 /// assert_eq!(absorbing::rewards_from_then_on(&log), [None, Some(0.0), Some(0.0), Some(0.0)]);
 /// ```

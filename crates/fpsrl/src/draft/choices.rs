@@ -209,7 +209,8 @@ impl Choices {
         let earns = symmetry.differences.last().is_some_and(|(_, same, mirrored)| *mirrored <= 2.0 * same + 1e-3);
         let sure = near && earns && symmetry.rows >= MIRRORED_ROWS;
         // Without the reward, half of what must be symmetric is not known.
-        self.mirror = if sure && guess.reward.is_some() { Mirror::Yes } else { Mirror::Perhaps };
+        let known = guess.reward.is_some() && !guess.unsure_action;
+        self.mirror = if sure && known { Mirror::Yes } else { Mirror::Perhaps };
         let rows = count(symmetry.rows);
         match self.mirror {
             Mirror::Yes => self.found.push(format!(

@@ -27,6 +27,9 @@ use crate::stage::DataReport;
 const MOST_VARIABLES: usize = 64;
 const MOST_ACTIONS: usize = 16;
 
+/// Names that a variable cannot have: columns of our own files, and what formulas mean by them.
+const RESERVED: [&str; 10] = ["episode", "step", "reward", "terminated", "log_row", "pi", "and", "or", "not", ""];
+
 /// Columns of which some could be next states, rewards, times or nothing; more cannot all be.
 const WIDEST: usize = 400;
 
@@ -241,8 +244,7 @@ impl Names {
             let bare = column.map_or(title.as_str(), |column| column.name.as_str());
             let mut name: String = bare.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
             name = name.trim_matches('_').to_owned();
-            // Columns of our own files, and what formulas mean by other names.
-            let reserved = ["episode", "step", "reward", "terminated", "log_row", "pi", ""].contains(&name.as_str());
+            let reserved = RESERVED.contains(&name.as_str());
             let means_more = name.starts_with("next_") || name.starts_with("previous_");
             let begins = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
             if reserved || means_more || !begins || Function::from_name(&name).is_some() {

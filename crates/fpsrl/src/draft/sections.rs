@@ -288,8 +288,7 @@ impl Sections<'_> {
         }
     }
 
-    /// A problem file that today's import understands, to ask the log by: inputs are states there, and words are left
-    /// out.
+    /// A problem file to ask the log by: inputs are states there, so that nothing is known of any, and words are left out.
     pub(super) fn trial(&self, leads_to: Row) -> String {
         let mut sheet = Sheet::default();
         sheet.line("name", quoted("trial"), "");
@@ -304,8 +303,10 @@ impl Sections<'_> {
             };
             sheet.section("[[state]]");
             self.name(&mut sheet, column, "");
-            if is_state && angle(column) == Angle::Radians {
-                sheet.line("angle", "true", "");
+            match angle(column) {
+                Angle::Radians if is_state => sheet.line("angle", "true", ""),
+                Angle::Degrees if is_state => sheet.line("angle", quoted("degrees"), ""),
+                _ => {}
             }
         }
         for title in &self.guess.actions {

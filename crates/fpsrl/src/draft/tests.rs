@@ -63,7 +63,12 @@ fn a_loop_is_drafted_with_its_set_point_its_disturbance_and_its_mode() {
         "TIC101.PV[degC];TIC101.SP[degC];DV;Mode;TIC101.OUT[%]",
         rows.map(|(row, [y, r, d, u])| format!("{y:.4};{r};{d:.4};{};{u:.3}", ["ECO", "COMFORT"][row / 500 % 2])),
     );
-    let draft = drafted(&log);
+    let (draft, directory) = draft_of(&log, Guess::default());
+    let draft = draft.unwrap();
+    std::fs::write(directory.path().join("problem.toml"), &draft.text).unwrap();
+    // It runs as it is.
+    let problem = WrittenProblem::read(&directory.path().join("problem.toml")).unwrap().check().unwrap();
+    assert!(DataReport::import(&problem, &Progress::silent()).unwrap().1.transitions.len() > 2_000);
     let file = parsed(&draft);
     let inputs = file["input"].as_array().unwrap();
     let names: Vec<&str> = inputs.iter().map(|input| input["name"].as_str().unwrap()).collect();
@@ -358,6 +363,7 @@ fn no_name_becomes_a_setting_or_a_command_to_a_terminal() {
         "#",
         "\"\"\"",
         "pi",
+        "not",
         "next_z",
         "level_sp\nx = 1",
         "level\nx = 1 pv",
