@@ -7,6 +7,9 @@ use super::influence::Gain;
 use super::names::Says;
 use super::roles::{Role, Roles};
 
+/// What an indicating instrument must gain by the actions before it counts as moved by them.
+const BY_ITSELF: f64 = 0.3;
+
 /// States that a disturbance is tried to help with, at most.
 const MOST_HELPED: usize = 5;
 
@@ -179,6 +182,16 @@ impl Roles<'_> {
             return self.give(index, Role::State, "the log holds its next value");
         }
         if let Some(gain) = reaction.filter(Gain::is_clear) {
+            // A controller reacts to the weather through what it controls, so that its actions foretell the weather a little.
+            if one.name.says == Says::Indicator && gain.share < BY_ITSELF {
+                self.unknown.push(format!(
+                    "whether the actions move `{title}`: an instrument that only indicates; with them, the error of its prediction \
+                     falls by {} only; it was taken for an input",
+                    gain.percent()
+                ));
+                let reason = "an instrument that indicates, and the actions hardly move it";
+                return self.give(index, Role::Input(InputKind::Disturbance), reason);
+            }
             return self.give(index, Role::State, moves(gain));
         }
         let is_unmoved = seen.telling && reaction.is_some_and(|gain| gain.is_absent());
