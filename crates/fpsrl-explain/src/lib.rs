@@ -14,7 +14,8 @@ mod weakness;
 mod words;
 
 pub use fpsrl_engine::policy::Condition;
-pub use modes::{may_meet, mode_cell, mode_of, modes_of, told_value};
+pub use modes::{may_meet, mode_of, modes_of, told_value};
+pub use picture::mode_cell;
 pub use picture::{
     CELL, combined_cell, condition, curve_places, histogram_path, membership_cell, minus, output_cell, rule_picture,
     shortened,

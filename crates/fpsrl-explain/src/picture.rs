@@ -4,10 +4,14 @@
 //! red line and how far the condition holds there as a grey area. The report shows the cells one by one and moves
 //! them; [`rule_picture`] puts them together in one file.
 
+mod mode_cell;
+
 use std::f64::consts::TAU;
 use std::fmt::Write;
 
-use super::modes::{mode_cell, told_value};
+pub use mode_cell::mode_cell;
+
+use super::modes::told_value;
 use super::profile::{DataProfile, InputProfile};
 use super::prototype;
 use super::svg::{Axis, escape, line, place};

@@ -1,8 +1,9 @@
 //! Numbers and names as the page shows them.
 
-use fpsrl_base::text::{number, with_unit};
+use fpsrl_base::text::{count, number, with_unit};
 use fpsrl_data::system::StateVariable;
 use fpsrl_explain::{escape, minus, shortened, told_value};
+use fpsrl_search::gain::Gain;
 
 /// A return, for people.
 pub(super) fn amount(value: f64) -> String {
@@ -35,4 +36,13 @@ pub(super) fn share(value: f64) -> String {
 pub(super) fn with_unit_in(name: &str, unit: &str) -> String {
     let name = shortened(name, 36);
     if unit.is_empty() { name } else { format!("{name} in {}", shortened(unit, 16)) }
+}
+
+/// What "today" is, in a few words: the one definition of it in the page.
+pub(super) fn what_today_is(gain: &Gain) -> String {
+    match gain.today_is.as_str() {
+        "log" => format!("what the log earned from the same {} rows", count(gain.starts)),
+        "random" => "random actions, which made the log".to_owned(),
+        _ => "what stretches of the log earned".to_owned(),
+    }
 }

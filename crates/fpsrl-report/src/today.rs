@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::charts::{Chart, Mark, Series};
 use super::findings::Findings;
-use super::text::{amount, measure, name, share, with_unit_in};
+use super::text::{amount, measure, name, share, what_today_is, with_unit_in};
 use super::verdict::{Figure, figure_table};
-use fpsrl_base::text::{count, number};
+use fpsrl_base::text::number;
 use fpsrl_explain::{Trajectory, escape, minus};
 use fpsrl_search::gain::Gain;
 use fpsrl_search::promise::Promise;
@@ -28,15 +28,6 @@ pub(super) fn today(findings: &Findings) -> String {
     text.push_str(&stretches(findings));
     text.push_str(&uncertain(findings));
     text
-}
-
-/// What "today" is, in a few words: the one definition of it in the page.
-pub(super) fn what_today_is(gain: &Gain) -> String {
-    match gain.today_is.as_str() {
-        "log" => format!("what the log earned from the same {} rows", count(gain.starts)),
-        "random" => "random actions, which made the log".to_owned(),
-        _ => "what stretches of the log earned".to_owned(),
-    }
 }
 
 fn answer(gain: &Gain) -> String {

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use super::charts::range;
 use super::findings::{Findings, mean};
-use super::text::{amount, name, share};
-use super::today::what_today_is;
+use super::text::{amount, name, share, what_today_is};
 use super::weak::weak_words;
 use fpsrl_base::text::count;
 use fpsrl_explain::svg::{Axis, place};

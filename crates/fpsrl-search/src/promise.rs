@@ -184,6 +184,9 @@ pub fn choose(
     starts: &StartStates,
     numerics: Numerics,
 ) -> Result<Option<(usize, Promise)>> {
+    if system.place().is_some() {
+        return choose_under_other_inputs(system, settings, worlds, doubts, candidates, starts, numerics);
+    }
     let mut first = None;
     for (index, policy) in candidates.iter().enumerate() {
         let promise = Promise::of(system, worlds, doubts, policy, starts, numerics)?;
@@ -193,6 +196,34 @@ pub fn choose(
         first.get_or_insert(promise);
     }
     Ok(first.map(|promise| (0, promise)))
+}
+
+/// The candidate that promises most under inputs that the search has not seen, of those whose promise holds; of all if none
+/// does. Candidates of a search that saw a few stretches of a log differ by how much they lean on those.
+fn choose_under_other_inputs(
+    system: &System,
+    settings: &SearchSettings,
+    worlds: &LearnedWorlds,
+    doubts: &Doubts,
+    candidates: &[FuzzyPolicy],
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Result<Option<(usize, Promise)>> {
+    let promises = candidates
+        .iter()
+        .map(|policy| Promise::of(system, worlds, doubts, policy, starts, numerics))
+        .collect::<Result<Vec<Promise>>>()?;
+    let rejected = promises.iter().filter(|promise| !promise.is_acceptable(settings)).count();
+    let rank = |promise: &Promise| (promise.is_acceptable(settings), promise.mean);
+    let best = promises.into_iter().enumerate().reduce(|best, next| {
+        let (old, new) = (rank(&best.1), rank(&next.1));
+        if (new.0 && !old.0) || (new.0 == old.0 && new.1 > old.1) { next } else { best }
+    });
+    Ok(best.map(|(index, promise)| {
+        // Where none holds, none was refused for another.
+        let rejected = if promise.is_acceptable(settings) { rejected } else { 0 };
+        (index, Promise { rejected, ..promise })
+    }))
 }
 
 fn mean_of(values: &[f64]) -> f64 {

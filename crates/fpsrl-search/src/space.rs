@@ -627,4 +627,65 @@ mod tests {
         assert_eq!(robust_range(&[5.0; 10]), [0.0, 10.0]);
         assert_eq!(robust_range(&[0.0; 10]), [-1.0, 1.0]);
     }
+
+    /// A level under a set-point and a mode.
+    fn tracking() -> (System, Transitions) {
+        let text = "name = 'tank'\nhorizon = 40\n[[state]]\nname = 'level'\ntracks = 'SP'\nintegral = true\n\
+                    integral_limit = 9.0\n[[input]]\nname = 'SP'\n[[input]]\nname = 'Mode'\nvalues = ['A', 'B', 'C']\n\
+                    [[action]]\nname = 'valve'\nlimits = [0.0, 1.0]\n";
+        let around = fpsrl_data::system::Surroundings {
+            history: Some(fpsrl_data::system::History::Steps(0)),
+            ..Default::default()
+        };
+        let written = toml::from_str::<fpsrl_data::system::WrittenSystem>(text).unwrap();
+        let system = written.check(&around).unwrap();
+        let mut log = Transitions::new(6, 1);
+        (log.inputs, log.carried) = (2, 3);
+        for row in 0..100u32 {
+            let values = [f64::from(row % 10), f64::from(row / 20), f64::from(row / 40), 0.0, 0.0, 0.0];
+            for columns in [&mut log.states, &mut log.next_states] {
+                columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+            }
+            log.actions[0].push(0.0);
+            log.rewards.push(0.0);
+            log.episode.push(0);
+            log.step.push(u64::from(row));
+        }
+        fpsrl_data::history::derive(&system, &mut log);
+        (system, log)
+    }
+
+    #[test]
+    fn rules_that_track_look_at_errors_and_modes_and_share_their_widths() {
+        let (system, log) = tracking();
+        let settings = PolicySettings { rules: 2, grow: false, ..PolicySettings::default() };
+        for space in [
+            RuleSpace::new(&system, &settings, &log).with_shared_widths().seen(&system),
+            RuleSpace::new(&system, &settings, &log).on_slopes().with_shared_widths().seen(&system),
+        ] {
+            // For each rule a mode (two numbers), an error, a sum and an output; two widths and one slope for both.
+            assert_eq!(space.low().len(), 2 * 5 + 2 + 1);
+            for share in [0.1, 0.4, 0.8] {
+                let position: Vec<f64> =
+                    space.low().iter().zip(space.high()).map(|(low, high)| low + share * (high - low)).collect();
+                let policy = space.decode(&position);
+                let [one, other] = &policy.actions[0].rules[..] else { panic!("there are two rules") };
+                assert_eq!(one.width[3..], other.width[3..], "widths are shared");
+                assert!(one.ignores(0) && one.ignores(1), "what is tracked is seen as its error");
+                let looks = share < 0.5;
+                assert_eq!(one.ignores(2), !looks);
+                assert!(!looks || (one.width[2] == MODE_WIDTH && [0.0, 1.0, 2.0].contains(&one.centre[2])), "{one:?}");
+                let again = space.decode(&space.encode(&policy).unwrap());
+                assert!(
+                    again
+                        .act(&[1.0, 3.0, 1.0, 2.0, 0.5])
+                        .iter()
+                        .zip(policy.act(&[1.0, 3.0, 1.0, 2.0, 0.5]))
+                        .all(|(a, b)| (a - b).abs() < 1e-9)
+                );
+                assert_eq!(policy.states[3].derived, Some(Derived::Error { state: 0, set_point: 1 }));
+                assert_eq!(policy.states[4].derived, Some(Derived::Sum { error: 3, limit: 9.0 }));
+            }
+        }
+    }
 }

@@ -183,3 +183,44 @@ fn rests(pairs: &[[f64; 2]]) -> Vec<(Option<f64>, &[[f64; 2]])> {
     }
     rests
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpsrl_data::system::{History, Surroundings, WrittenSystem};
+
+    fn system() -> System {
+        let text = "name = 'tank'\nhorizon = 40\n[[state]]\nname = 'level'\ntracks = 'SP'\n[[input]]\nname = 'SP'\n\
+                    [[action]]\nname = 'valve'\nlimits = [0.0, 1.0]\n";
+        let around = Surroundings { history: Some(History::Steps(0)), ..Surroundings::default() };
+        toml::from_str::<WrittenSystem>(text).unwrap().check(&around).unwrap()
+    }
+
+    #[test]
+    fn a_step_is_told_by_overshoot_settling_and_offset() {
+        // Ten steps at 0; then the set-point is 2, the level goes to 2.5, and comes to rest at 1.9.
+        let level = |step: usize| match step {
+            0..=9 => 0.0,
+            10..=14 => 0.5 * (step - 9) as f64,
+            _ => 1.9,
+        };
+        let pairs: Vec<[f64; 2]> = (0..40).map(|step| [if step < 10 { 0.0 } else { 2.0 }, level(step)]).collect();
+        let valve: Vec<f64> = (0..40).map(|step| if step % 2 == 0 { 0.0 } else { 0.25 }).collect();
+        let course = Course { pairs: vec![pairs], actions: vec![valve] };
+        let figures = figures(&system(), &[(0, 1)], &[course]);
+        let tracked = &figures.tracked[0];
+        assert!((tracked.overshoot.unwrap() - 0.5).abs() < 1e-12, "{tracked:?}");
+        // It is last out of a tenth of the step when it is at 2.5, the fifth step after the set-point moved.
+        assert_eq!(tracked.settling, Some(5.0));
+        assert!((tracked.offset.unwrap() - 0.1).abs() < 1e-12, "{tracked:?}");
+        assert_eq!(figures.movement, [("valve".to_owned(), 0.25)]);
+    }
+
+    #[test]
+    fn a_ramp_is_no_step() {
+        let pairs: Vec<[f64; 2]> = (0..40).map(|step| [step as f64, step as f64 - 1.0]).collect();
+        let course = Course { pairs: vec![pairs], actions: vec![vec![0.0; 40]] };
+        let tracked = &figures(&system(), &[(0, 1)], &[course]).tracked[0];
+        assert_eq!((tracked.error, tracked.overshoot, tracked.settling, tracked.offset), (1.0, None, None, None));
+    }
+}

@@ -265,7 +265,8 @@ impl System {
             *file = fpsrl_base::files::absolute(file);
         }
         if self.start != StartRule::Ranges {
-            for (state, values) in self.states.iter_mut().zip(states) {
+            // What is remembered of an action may be anything within its limits, whatever the log shows.
+            for (state, values) in self.states.iter_mut().zip(states).filter(|(state, _)| state.lag.is_none()) {
                 let fold = |of: fn(f64, f64) -> f64, first| values.iter().copied().fold(first, of);
                 state.start = [fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY)];
                 state.data_start = state.start;

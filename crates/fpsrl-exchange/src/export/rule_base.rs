@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::controller::Controller;
 use super::identifier::{self, ascii};
 use super::provenance::Provenance;
-use super::vectors::{OutOfRange, speaks, spoken_of, states_of_rules};
+use super::vectors::{OutOfRange, make_room_for_errors, speaks, spoken_of, states_of_rules};
 use super::view::{derivations, head};
 use super::{Format, Generated, GeneratedFile, Names, angle};
 use fpsrl_base::error::{Error, Result};
@@ -40,7 +40,14 @@ pub(crate) struct FrameAction {
     pub name: String,
     pub unit: String,
     pub limits: [f64; 2],
+    /// 1 in files from before there was another.
+    #[serde(default = "within_limits")]
+    pub reach: f64,
     pub alpha: f64,
+}
+
+fn within_limits() -> f64 {
+    1.0
 }
 
 impl Frame {
@@ -49,6 +56,7 @@ impl Frame {
             name: action.name.clone(),
             unit: action.unit.clone(),
             limits: action.limits,
+            reach: action.reach,
             alpha: action.alpha,
         });
         Self { states: policy.states.clone(), mirrored: policy.mirrored, actions: actions.collect() }
@@ -87,17 +95,24 @@ impl Parts {
         comment.push("These are the rules alone. The action follows from what they give, from -1 to 1, by".to_owned());
         for (action, name) in policy.actions.iter().zip(&actions) {
             let [low, high] = action.limits;
-            comment.push(ascii(&format!(
+            let cut = if action.reach > 1.0 { format!(", cut off at {low:?} and {high:?}") } else { String::new() };
+            let action = format!(
                 "    {name}: {:?} + {:?} * tanh({:?} * output) {}",
                 0.5 * (low + high),
-                0.5 * (high - low),
+                0.5 * (high - low) * action.reach,
                 action.alpha,
                 action.unit
-            )));
+            );
+            comment.push(ascii(&format!("{}{cut}", action.trim_end())));
         }
         let mut ranges = match &controller.guard {
             Some(guard) => guard.ranges.clone(),
-            None => (0..policy.states.len()).map(|variable| spoken_of(policy, variable, 3.0)).collect(),
+            None => {
+                let mut ranges: Vec<[f64; 2]> =
+                    (0..policy.states.len()).map(|variable| spoken_of(policy, variable, 3.0)).collect();
+                make_room_for_errors(policy, &mut ranges);
+                ranges
+            }
         };
         for (range, _) in ranges.iter_mut().zip(&policy.states).filter(|(_, state)| state.periodic) {
             *range = angle::straight(if controller.guard.is_some() { *range } else { [-PI, PI] });

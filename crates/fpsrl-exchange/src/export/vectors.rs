@@ -305,7 +305,7 @@ fn ranges(controller: &Controller) -> Vec<[f64; 2]> {
 }
 
 /// Errors are as large as the rules speak of, though they may not look at what errors follow from.
-fn make_room_for_errors(policy: &FuzzyPolicy, ranges: &mut [[f64; 2]]) {
+pub(super) fn make_room_for_errors(policy: &FuzzyPolicy, ranges: &mut [[f64; 2]]) {
     let ignored = |input: usize| policy.actions.iter().flat_map(|action| &action.rules).all(|rule| rule.ignores(input));
     for (error, quantity) in policy.states.iter().enumerate() {
         let Some(Derived::Error { state, set_point }) = quantity.derived else { continue };

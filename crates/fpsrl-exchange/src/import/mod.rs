@@ -237,7 +237,7 @@ impl RuleBase {
                 unit: frame.unit,
                 limits: frame.limits,
                 rate: None,
-                reach: 1.0,
+                reach: frame.reach,
                 alpha: frame.alpha,
                 rules,
             }
@@ -254,9 +254,13 @@ impl RuleBase {
     fn foreign_frame(&self, source: &Source) -> Result<Frame> {
         let states = self.inputs.iter().map(|input| Quantity::new(&input.name, "")).collect();
         let actions = self.outputs.iter().map(|output| match output.range {
-            Some([low, high]) if low < high && low.is_finite() && high.is_finite() => {
-                Ok(FrameAction { name: output.name.clone(), unit: String::new(), limits: [low, high], alpha: 1.0 })
-            }
+            Some([low, high]) if low < high && low.is_finite() && high.is_finite() => Ok(FrameAction {
+                name: output.name.clone(),
+                unit: String::new(),
+                limits: [low, high],
+                reach: 1.0,
+                alpha: 1.0,
+            }),
             _ => {
                 let problem = format!("the output `{}` has no range of finite numbers", output.name);
                 Err(source.refuse(None, problem, "give it the limits of the action as its range"))

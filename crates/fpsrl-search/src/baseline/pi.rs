@@ -337,3 +337,116 @@ fn repeated(rules: &ActionRules, count: usize) -> Option<ActionRules> {
     (times > 0 && count.is_multiple_of(rules.rules.len()))
         .then(|| ActionRules { rules: rules.rules.iter().cycle().take(count).cloned().collect(), ..rules.clone() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PolicySettings;
+    use crate::RuleSpace;
+    use fpsrl_data::Transitions;
+    use fpsrl_data::system::{History, Surroundings, WrittenSystem};
+    use fpsrl_engine::policy::FuzzyKernel;
+    use fpsrl_engine::simd::Mode;
+
+    /// A tank that a constant outflow empties: without a running sum its level stays below the set-point.
+    struct Tank;
+
+    impl World for Tank {
+        fn state_count(&self) -> usize {
+            5
+        }
+        fn action_count(&self) -> usize {
+            1
+        }
+        fn advance(&self, lanes: &mut Lanes, _: Numerics) {
+            let Columns { live, stride, states, actions, rewards, absorbed, .. } = lanes.columns();
+            absorbed.fill(0.0);
+            for lane in 0..live {
+                let valve = actions[lane];
+                let level = 0.9 * states[lane] + 0.1 * valve - 0.04;
+                let error = states[stride + lane] - level;
+                let sum = states[3 * stride + lane];
+                (states[lane], states[2 * stride + lane]) = (level, error);
+                states[3 * stride + lane] = (sum + error).clamp(-20.0, 20.0);
+                rewards[lane] = -error.abs();
+            }
+        }
+        fn largest_reward(&self) -> f64 {
+            0.0
+        }
+    }
+
+    fn system() -> System {
+        let text = "name = 'tank'\nhorizon = 60\n[[state]]\nname = 'level'\ntracks = 'SP'\nintegral = true\n\
+                    integral_limit = 20.0\n[[input]]\nname = 'SP'\n[[action]]\nname = 'valve'\nlimits = [-2.0, 2.0]\n";
+        let around = Surroundings { history: Some(History::Steps(0)), ..Surroundings::default() };
+        toml::from_str::<WrittenSystem>(text).unwrap().check(&around).unwrap()
+    }
+
+    fn starts() -> StartStates {
+        let row = |index: usize| {
+            let (level, wanted) = (0.1 * (index % 7) as f64 - 0.3, if index.is_multiple_of(2) { 0.5 } else { -0.4 });
+            vec![level, wanted, wanted - level, 0.0, 0.0]
+        };
+        StartStates::from_rows(&(0..24).map(row).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_pi_beats_a_p_where_something_pulls_and_two_rules_do_what_it_does() {
+        let (system, settings, numerics) = (system(), SearchSettings::default(), Numerics::detect(Mode::Fast));
+        let tuned = |integral| tune(&system, &settings, &[&Tank], &starts(), integral, numerics).unwrap();
+        let (p, pi) = (tuned(false), tuned(true));
+        assert!(pi.fitness > p.fitness + 0.05 * p.fitness.abs(), "{} {}", pi.fitness, p.fitness);
+        let own = &pi.controller.loops[0];
+        assert!(own.gain > 0.0 && own.integral > 0.0 && own.state.as_deref() == Some("level"), "{own:?}");
+        // The same in fuzzy rules earns nearly as much.
+        let policy = PolicySettings { rules: 2, reach: 3.0, shared_widths: true, ..PolicySettings::default() };
+        let space = RuleSpace::new(&system, &policy, &log(&system)).on_slopes().with_shared_widths().seen(&system);
+        let rules = pi.controller.as_rules(&space.blank()).unwrap();
+        let fitness = FitnessFunction::new(&Tank, &starts(), system.horizon(), system.discount(), numerics);
+        let earned = |policy: &FuzzyPolicy| {
+            fitness.fitness(&FuzzyKernel::new(policy), f64::NEG_INFINITY, &mut fitness.workspace()).value.unwrap()
+        };
+        let (fuzzy, exact) = (earned(&rules), pi.fitness);
+        assert!(fuzzy > 1.15 * exact, "{fuzzy} {exact}");
+        // And it is a place of the space that a search can begin from.
+        let begun = space.decode(&space.encode(&rules).unwrap());
+        assert!(earned(&begun) > 1.3 * exact, "{} {exact}", earned(&begun));
+    }
+
+    /// A log with some errors, from which bounds of rules are taken.
+    fn log(system: &System) -> Transitions {
+        let mut log = Transitions::new(5, 1);
+        (log.inputs, log.carried) = (1, 3);
+        for row in 0..200u32 {
+            let (level, wanted) = (f64::from(row % 21) * 0.1 - 1.0, f64::from(row / 50 % 2));
+            for columns in [&mut log.states, &mut log.next_states] {
+                columns.iter_mut().zip([level, wanted, 0.0, 0.0, 0.0]).for_each(|(column, value)| column.push(value));
+            }
+            log.actions[0].push(f64::from(row % 5) - 2.0);
+            log.rewards.push(0.0);
+            log.episode.push(0);
+            log.step.push(u64::from(row));
+        }
+        fpsrl_data::history::derive(system, &mut log);
+        log
+    }
+
+    #[test]
+    fn every_pairing_is_tried_once() {
+        assert_eq!(pairings(1, 1), [[Some(0)]]);
+        assert_eq!(pairings(2, 2), [[Some(0), Some(1)], [Some(1), Some(0)]]);
+        assert_eq!(pairings(2, 1), [[Some(0), None], [None, Some(0)]]);
+        assert_eq!(pairings(1, 2), [[Some(0)], [Some(1)]]);
+        assert_eq!(pairings(4, 1), [[Some(0), None, None, None]]);
+    }
+
+    #[test]
+    fn nothing_is_tuned_where_nothing_tracks_a_set_point() {
+        let car = System::benchmark("mountain-car").unwrap();
+        let world = fpsrl_data::plant::PlantWorld::new(fpsrl_data::plant::PlantKind::MountainCar);
+        let starts = car.search_starts(0, 4);
+        let settings = SearchSettings::default();
+        assert_eq!(tune(&car, &settings, &[&world], &starts, true, Numerics::detect(Mode::Fast)), None);
+    }
+}

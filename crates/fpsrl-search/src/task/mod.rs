@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::baseline::pi;
-use crate::optimiser::{CmaEs, RingSwarm, Shade};
+use crate::optimiser::{CmaEs, RingSwarm, Scope, Shade};
 use crate::search::methods::{self, Method};
 use crate::search::race::{self, Race, RaceFigures};
-use crate::search::{Ending, FrontPoint, Search, SearchOptions, SearchRecord, SearchState, Threads};
+use crate::search::{Ending, Evaluator, FrontPoint, Search, SearchOptions, SearchRecord, SearchState, Threads, Trial};
 use crate::{Budget, OptimiserKind, PolicySettings, RuleSpace, SearchSettings, WorldSource};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::Progress;
@@ -205,12 +205,13 @@ impl Task<'_> {
         let space = self.space(policy);
         let members = worlds.len();
         let threads = Threads::new(self.system, self.search, &space, worlds, self.options);
+        let as_a_pi = self.as_a_pi(&space, &lanes);
         let limits = M::limits(self.search);
         let mut search = match from {
             None => {
                 let mut method = M::begin(self.system, self.search, &space, members);
                 let given = self.beginning(policy, &space)?;
-                if let Some(position) = given.or_else(|| self.as_a_pi(&space, &lanes)) {
+                if let Some(position) = given.or_else(|| as_a_pi.clone()) {
                     method.begin_at(&position);
                 }
                 keeper.begin(policy, &[])?;
@@ -232,10 +233,21 @@ impl Task<'_> {
             keeper.round(&search, true)?;
             return Err(Error::Stopped { stage: "search" });
         }
-        let (_, best) = search.best();
+        let (found, mut best) = search.best();
+        let mut candidates = search.candidates(MOST_CANDIDATES);
+        // Whoever judges may still prefer what the search could have begun with: it leans on nothing of its start states.
+        if let (Some(position), Some(found)) = (&as_a_pi, space.encode(&found)) {
+            let positions = [position, &found];
+            let whole = positions.map(|position| Trial { position, to_beat: f64::NEG_INFINITY, scope: Scope::Whole });
+            let scored = Threads::new(self.system, self.search, &space, lanes.clone(), self.options).score(&whole);
+            let [pi, found] = [0, 1].map(|index| scored[index].value.unwrap_or(f64::NEG_INFINITY));
+            let place = if pi > found { 0 } else { candidates.len() };
+            candidates.insert(place, space.decode(position));
+            best = best.max(pi);
+        }
         let last = search.records().last().ok_or(Error::Internal("a search left no records"))?;
         Ok(Outcome {
-            candidates: search.candidates(MOST_CANDIDATES),
+            candidates,
             best,
             ending,
             model_steps: last.model_steps,
