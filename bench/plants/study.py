@@ -14,11 +14,6 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import tomllib
-except ImportError:  # Before Python 3.11.
-    tomllib = None
-
 from episodes import advance, drive
 from exported import Binding, load, plain
 from plants import PLANTS, pi_of
@@ -44,8 +39,7 @@ def run(fpsrl, name, seed, options, directory, shuffle, edits):
     call([fpsrl, "run", problem, "--out", out] + options)
     call([fpsrl, "export", out, "--to", "python", "--out", controller, "--force"])
     binding = Binding(load(controller), kind)
-    with open(os.path.join(out, "problem.toml"), "rb") as file:
-        settings = tomllib.load(file)
+    settings = read_problem(os.path.join(out, "problem.toml"))
     with open(os.path.join(out, "summary.json"), encoding="utf-8") as file:
         summary = json.load(file)
     result = {"plant": name, "seed": seed, "options": options, "shuffled": shuffle}
@@ -60,6 +54,24 @@ def run(fpsrl, name, seed, options, directory, shuffle, edits):
         verdict=summary["verdict"]["word"], reason=summary["verdict"]["reason"], outside=promise["outside"],
         seconds=sum(summary["seconds"].values()), history=summary["history"], rules=summary["rules"])
     return result
+
+
+def read_problem(path):
+    """A problem file as `fpsrl run` writes it, a setting a line. (Python has a reader of TOML since 3.11 only.)"""
+    settings = {}
+    part = settings
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            line = line.strip()
+            if line.startswith("[["):
+                part = {}
+                settings.setdefault(line.strip("[]"), []).append(part)
+            elif line.startswith("["):
+                part = settings.setdefault(line.strip("[]"), {})
+            elif line and not line.startswith("#"):
+                name, value = line.split("=", 1)
+                part[name.strip()] = json.JSONDecoder().raw_decode(value.strip())[0]
+    return settings
 
 
 GAINS = {}
@@ -112,7 +124,7 @@ def table(lines):
     """A row a run, and what they come to."""
     print("| plant | seed | error / PI's | movement / PI's | promise | true return | kept | verdict | true gain | s |")
     print("|---|---|---|---|---|---|---|---|---|---|")
-    kept, right, count = 0, 0, 0
+    kept, right, count, promises = 0, 0, 0, 0
     for one in lines:
         ratio = lambda what: ", ".join(
             "%.2f" % (one["controller"][what][key] / max(one["pi"][what][key], 1e-9)) for key in one["controller"][what])
@@ -121,12 +133,21 @@ def table(lines):
         inside = low - 1.96 * error <= mean <= high + 1.96 * error
         better = mean > one["today_return"][0]
         agrees = (one["verdict"] != "no-go") == better
-        kept, right, count = kept + inside, right + agrees, count + 1
+        # Of a controller that nobody is to use, no promise counts.
+        promised = one["verdict"] != "no-go"
+        kept, right, count, promises = kept + (inside and promised), right + agrees, count + 1, promises + promised
         print("| %s%s | %d | %s | %s | %.4g (%.4g to %.4g) | %.4g | %s | %s%s | %.4g | %.0f |" % (
             one["plant"], " shuffled" if one["shuffled"] else "", one["seed"], ratio("error"), ratio("movement"),
-            one["promise"], low, high, mean, "yes" if inside else "NO", one["verdict"], "" if agrees else " WRONG",
+            one["promise"], low, high, mean, "yes" if inside else "NO" if promised else "no", one["verdict"], "" if agrees else " WRONG",
             mean - one["today_return"][0], one["seconds"]))
-    print("\npromise kept in %d of %d, verdict right in %d of %d" % (kept, count, right, count))
+    print("\npromise kept in %d of %d, verdict right in %d of %d" % (kept, promises, right, count))
+    return kept == promises and right == count
+
+
+def is_controlled(one):
+    """Whether a run's controller is about as good as a PI that was tuned on the true plant; one from a useless log need not be."""
+    ratios = lambda what: [one["controller"][what][key] / one["pi"][what][key] for key in one["pi"][what]]
+    return one["shuffled"] or (max(ratios("error")) < 1.2 and max(ratios("movement")) < 2.0)
 
 
 def main():
@@ -138,15 +159,14 @@ def main():
     parser.add_argument("--options", default="", help="further words for `fpsrl run`, such as \"--caution 0\"")
     parser.add_argument("--replace", nargs=2, action="append", default=[], metavar=("BEFORE", "AFTER"))
     parser.add_argument("--out", default="study.jsonl")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--table", action="store_true", help="print what there is, run nothing")
+    parser.add_argument("--check", action="store_true", help="fail if something is not as it should be")
     arguments = parser.parse_args()
     known = []
     if os.path.exists(arguments.out):
         with open(arguments.out, encoding="utf-8") as file:
             known = [json.loads(line) for line in file if line.strip()]
     if not arguments.table:
-        if tomllib is None:
-            sys.exit("study: this needs Python 3.11 or later")
         options = arguments.options.split()
         for seed in arguments.seeds:
             for name in arguments.plants:
@@ -160,7 +180,9 @@ def main():
                 with open(arguments.out, "a", encoding="utf-8") as file:
                     file.write(json.dumps(one) + "\n")
                 print(name, seed, "done", flush=True)
-    table(known)
+    right = table(known)
+    if arguments.check and not (right and all(is_controlled(one) for one in known)):
+        sys.exit("study: a promise, a verdict or a controller is not as it should be")
 
 
 if __name__ == "__main__":

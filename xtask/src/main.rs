@@ -7,6 +7,7 @@ mod layers;
 mod outside;
 mod own_logs;
 mod pages;
+mod plants;
 mod scikit_learn;
 mod source;
 
@@ -77,6 +78,7 @@ const CHECKS: &[Check] = &[
     ("reports in a browser", When::Whole, pages::in_a_browser),
     ("exports run elsewhere", When::Whole, exports::elsewhere),
     ("worlds and scikit-learn", When::Whole, scikit_learn::agrees),
+    ("controllers on true plants", When::Whole, plants::controlled),
 ];
 
 /// What lints refuse. What a newer standard library has would be a warning anyway; that it is refused holds even if
