@@ -128,3 +128,17 @@ fn the_same_seed_gives_the_same_policy_and_a_run_directory_the_same_worlds() {
     let search = || worlds.search(&problem.policy, &problem.search, &Progress::silent()).unwrap();
     assert_eq!(search().best(), search().best());
 }
+
+#[test]
+fn a_reward_that_an_action_earns_by_itself_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let changed = [
+        ("tracks = 'SP'\nintegral = true\nkeep = [0.0, 9.0]\n", ""),
+        ("[[input]]\nname = 'SP'\n", ""),
+        ("[[action]]", "[[action]]\nname = 'SP'\nlimits = [0.0, 10.0]\n[[action]]"),
+    ];
+    let problem = problem(directory.path(), false, &changed);
+    let error = Log::new(&problem, &Progress::silent()).unwrap_err();
+    assert!(error.is_users() && error.to_string().contains("`SP` alone earns the most of it"), "{error}");
+    assert!(error.hint().unwrap().contains("[[input]]"));
+}

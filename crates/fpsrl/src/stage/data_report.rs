@@ -29,6 +29,7 @@ impl DataReport {
     /// The problem comes back with the history that was chosen, if that was asked for.
     pub fn of(problem: &Problem, progress: &Progress) -> Result<(Self, Problem, Transitions)> {
         let (problem, Imported { transitions, report }) = Self::import(problem, progress)?;
+        refuse_an_easy_reward(&problem, &transitions)?;
         let (coverage, symmetry) = look(&problem, &transitions);
         if let Some(symmetry) = symmetry.as_ref().filter(|symmetry| symmetry.holds == Some(false)) {
             let rule = format!(
@@ -64,6 +65,59 @@ impl DataReport {
         (problem.system, problem.world) = (system, world);
         Ok((problem, imported))
     }
+}
+
+/// Rows that a reward is tried on, and values of each action.
+const TRIED_ROWS: usize = 200;
+const TRIED_VALUES: usize = 41;
+
+/// Refuses a reward that an action earns by itself, whatever the plant does: `-abs(PV - SP)` where `SP` is an action. The
+/// controller would move the set-point to the measurement.
+fn refuse_an_easy_reward(problem: &Problem, transitions: &Transitions) -> Result<()> {
+    let Some(formula) = &problem.world.reward else { return Ok(()) };
+    let stride = transitions.len().div_ceil(TRIED_ROWS).max(1);
+    let rows: Vec<usize> = (0..transitions.len()).step_by(stride).collect();
+    let of = |columns: &[Vec<f64>], row: usize| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
+    for (index, action) in problem.system.actions().iter().enumerate() {
+        let [low, high] = action.limits;
+        // What each row earns with each value of this action, all else as it was.
+        let earned = |row: usize, value: f64| {
+            let mut actions = of(&transitions.actions, row);
+            actions[index] = value;
+            let (before, after) = (of(&transitions.states, row), of(&transitions.next_states, row));
+            formula.evaluate(&fpsrl_engine::formula::values(&before, &actions, &after))
+        };
+        let value = |step: usize| low + (high - low) * step as f64 / (TRIED_VALUES - 1) as f64;
+        let spans: Vec<[f64; 2]> = rows
+            .iter()
+            .map(|&row| {
+                let all = (0..TRIED_VALUES).map(|step| earned(row, value(step)));
+                all.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], one| [low.min(one), high.max(one)])
+            })
+            .collect();
+        let best = spans.iter().map(|span| span[1]).fold(f64::NEG_INFINITY, f64::max);
+        let worst = spans.iter().map(|span| span[0]).fold(f64::INFINITY, f64::min);
+        let fixed = rows.iter().map(|&row| earned(row, transitions.actions[index][row]));
+        let [least, most] =
+            fixed.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], one| [low.min(one), high.max(one)]);
+        let near = 0.05 * (best - worst);
+        let everywhere = spans.iter().filter(|span| span[1] >= best - near).count() * 10 >= 9 * spans.len();
+        let decides = spans.iter().filter(|span| span[1] - span[0] > near).count() * 10 >= 9 * spans.len();
+        // A price of the action alone is no such reward: what the plant does must matter to it, too.
+        let states_matter = rows
+            .iter()
+            .map(|&row| earned(row, low))
+            .fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], one| [a.min(one), b.max(one)]);
+        if everywhere && decides && most - least > near && states_matter[1] - states_matter[0] > near {
+            let name = &action.name;
+            let rule = format!("`{name}` alone earns the most of it, whatever the plant does");
+            let hint = format!(
+                "if `{name}` is a set-point or a measurement, make it an [[input]]: a controller moves actuators only"
+            );
+            return Err(Error::setting("world.reward", format!("{:?}", formula.text()), rule, hint));
+        }
+    }
+    Ok(())
 }
 
 /// What transitions cover, and whether they are their own mirror image where that is declared.
