@@ -42,7 +42,7 @@ const MOST_FOR_THE_REWARD: usize = 20_000;
 const MOST_MIRRORED: usize = 5_000;
 
 /// How far a known reward may fall below what the log shows, in ranges of the log's rewards.
-const BEYOND: f64 = 9.0;
+const BEYOND: f64 = 1.0;
 
 /// The spread of an input that a network does not see: on its scale everything is 0.
 const BLIND: f64 = 1e30;
