@@ -7,11 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::SearchSettings;
-use crate::returns::{half_width, world_returns};
+use crate::returns::{half_width, on_lanes, world_returns};
 use fpsrl_base::error::Result;
 use fpsrl_data::System;
 use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
-use fpsrl_engine::rollout::{Lanes, StartStates};
+use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 use fpsrl_world::quality::student;
@@ -282,13 +282,7 @@ pub fn share_outside(
     starts: &StartStates,
     numerics: Numerics,
 ) -> f64 {
-    let mut lanes = Lanes::new(world.state_count(), world.action_count(), starts.len());
-    lanes.set_live(starts.len());
-    for variable in 0..world.state_count() {
-        for (to, from) in lanes.state_mut(variable).iter_mut().zip(starts.column(variable)) {
-            *to = *from as f32;
-        }
-    }
+    let mut lanes = on_lanes(world, starts);
     let (mut outside, mut steps) = (0u64, 0u64);
     let mut state = vec![0.0; world.state_count()];
     for _ in 0..system.horizon() {

@@ -4,7 +4,7 @@
 use fpsrl_data::System;
 use fpsrl_data::plant::PlantKind;
 use fpsrl_engine::policy::Policy;
-use fpsrl_engine::rollout::{FitnessFunction, StartStates};
+use fpsrl_engine::rollout::{FitnessFunction, Lanes, StartStates};
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 use fpsrl_world::quality::student;
@@ -59,6 +59,18 @@ pub fn true_returns(
             sum
         })
         .collect()
+}
+
+/// Start states on lanes of a world, all of them live, for whoever watches rollouts step by step.
+pub(crate) fn on_lanes(world: &dyn World, starts: &StartStates) -> Lanes {
+    let mut lanes = Lanes::new(world.state_count(), world.action_count(), starts.len());
+    lanes.set_live(starts.len());
+    for variable in 0..world.state_count() {
+        for (to, from) in lanes.state_mut(variable).iter_mut().zip(starts.column(variable)) {
+            *to = *from as f32;
+        }
+    }
+    lanes
 }
 
 /// The return of a policy from each start state on a world.

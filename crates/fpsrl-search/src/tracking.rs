@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::returns::on_lanes;
 use fpsrl_data::{System, Transitions};
 use fpsrl_engine::policy::Policy;
-use fpsrl_engine::rollout::{Lanes, StartStates};
+use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 
@@ -63,13 +64,7 @@ pub fn on_a_world(
     if tracked.is_empty() {
         return None;
     }
-    let mut lanes = Lanes::new(world.state_count(), world.action_count(), starts.len());
-    lanes.set_live(starts.len());
-    for variable in 0..world.state_count() {
-        for (to, from) in lanes.state_mut(variable).iter_mut().zip(starts.column(variable)) {
-            *to = *from as f32;
-        }
-    }
+    let mut lanes = on_lanes(world, starts);
     let blank = || Course { pairs: vec![Vec::new(); tracked.len()], actions: vec![Vec::new(); world.action_count()] };
     let mut courses: Vec<Course> = (0..starts.len()).map(|_| blank()).collect();
     let mut of: Vec<usize> = (0..starts.len()).collect();

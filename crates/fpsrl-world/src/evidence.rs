@@ -67,7 +67,8 @@ pub struct Remainder {
     pub cause: Cause,
 }
 
-fn row_of(columns: &[Vec<f64>], row: usize) -> Vec<f64> {
+/// A row of some columns.
+pub(super) fn row_of(columns: &[Vec<f64>], row: usize) -> Vec<f64> {
     columns.iter().map(|column| column[row]).collect()
 }
 

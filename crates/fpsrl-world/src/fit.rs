@@ -178,9 +178,7 @@ pub(super) fn fit_member(
     for (index, given) in lag::given(system) {
         variables.insert(index, given);
     }
-    let costs = settings.costs.as_ref().map(|costs| all.rewards_by(costs));
-    let before_costs: Vec<f64> =
-        (0..all.len()).map(|row| all.rewards[row] + costs.as_ref().map_or(0.0, |costs| costs[row].max(0.0))).collect();
+    let before_costs = before_costs(settings, all);
     let limits = |fold: fn(f64, f64) -> f64, first| before_costs.iter().copied().fold(first, fold);
     let mut reward_limits = [limits(f64::min, f64::INFINITY), limits(f64::max, f64::NEG_INFINITY)];
     if let Some(formula) = &settings.reward {
@@ -235,6 +233,13 @@ pub(super) fn fit_member(
     }
     world.absorbing = AbsorbingModel::learn(&arrivals, &unseen);
     Ok(world)
+}
+
+/// The rewards of a log before what movement and leaving ranges cost was taken off them.
+fn before_costs(settings: &WorldSettings, transitions: &Transitions) -> Vec<f64> {
+    let Some(costs) = &settings.costs else { return transitions.rewards.clone() };
+    let costs = transitions.rewards_by(costs);
+    transitions.rewards.iter().zip(costs).map(|(reward, cost)| reward + cost.max(0.0)).collect()
 }
 
 /// A formula's value for every row.
@@ -373,10 +378,7 @@ fn quantities(
         .map(|(index, state)| (state.name.clone(), state.angle, dynamics, transitions.difference(index, state.angle)))
         .collect();
     // What is known of the reward need not be learned.
-    let costs = settings.costs.as_ref().map(|costs| transitions.rewards_by(costs));
-    let rewards = transitions.rewards.iter().enumerate();
-    let rewards = rewards.map(|(row, reward)| reward + costs.as_ref().map_or(0.0, |costs| costs[row].max(0.0)));
-    wanted.push(("reward".into(), false, columns.len(), rewards.collect()));
+    wanted.push(("reward".into(), false, columns.len(), before_costs(settings, transitions)));
     wanted
         .into_par_iter()
         .enumerate()

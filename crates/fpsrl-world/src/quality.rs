@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ensemble::{LearnedWorlds, Shares};
-use super::evidence::{Cause, Effect, Remainder, effects, remainders};
+use super::evidence::{Cause, Effect, Remainder, effects, remainders, row_of};
 use super::model::WorldModel;
 use crate::WorldSettings;
 use fpsrl_data::System;
@@ -443,10 +443,6 @@ fn stretches(log: &Transitions, chosen: impl Fn(usize) -> bool) -> Vec<std::ops:
         }
     }
     stretches
-}
-
-fn row_of(columns: &[Vec<f64>], row: usize) -> Vec<f64> {
-    columns.iter().map(|column| column[row]).collect()
 }
 
 /// The share of unseen changes that lie within the members' own 95 % interval; none with a single member.
