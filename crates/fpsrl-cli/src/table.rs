@@ -97,6 +97,12 @@ fn figures(summary: &Summary, system: &System) -> String {
             let _ = writeln!(text, "  {name:<28} {error:>9.2e}");
         }
     }
+    if !summary.signs.is_empty() {
+        text.push_str("\nSigns of trouble\n");
+        for sign in &summary.signs {
+            let _ = writeln!(text, "  {sign}");
+        }
+    }
     if let Some(promise) = &summary.promise {
         text.push_str(&promised(summary, promise, system));
     }
@@ -283,7 +289,12 @@ fn promised(summary: &Summary, promise: &Promise, system: &System) -> String {
     let refused = promise.holds == Some(false);
     let word = if refused { ": DOES NOT HOLD" } else { "" };
     let mut text = format!("\nPromise{word} (return: {})\n", explain::what_returns_are(system));
-    if refused {
+    let crossed = promise.judged_by.as_deref() == Some("cross-fitting");
+    if refused && crossed {
+        text.push_str(
+            "  cross-fitting, each part of the log judged by the others, expects less than the search was promised\n",
+        );
+    } else if refused {
         text.push_str("  a judge that has seen other episodes expects less than the search was promised\n");
     }
     let mut line = |name: &str, value: f64, note: &str| {
@@ -302,12 +313,13 @@ fn promised(summary: &Summary, promise: &Promise, system: &System) -> String {
     }
     line("by the members", promise.mean, &members);
     match (promise.rescored, promise.judge_interval) {
+        (Some(rescored), Some(judge)) if crossed => line("by cross-fitting", rescored, &interval(judge)),
         (Some(rescored), Some(judge)) => line("by the judge", rescored, &interval(judge)),
-        _ => {
-            let why =
-                promise.judge_abstains.as_deref().unwrap_or("no judge: the log is too short, or none was asked for");
-            let _ = writeln!(text, "  {why}");
-        }
+        _ => {}
+    }
+    if promise.judged_by.as_deref() != Some("judge") {
+        let why = promise.judge_abstains.as_deref().unwrap_or("no judge: the log is too short, or none was asked for");
+        let _ = writeln!(text, "  {why}");
     }
     let _ = writeln!(text, "  {:<28} {:>7.1} %", "steps outside the log's ranges", 100.0 * promise.outside);
     for (state, share) in &promise.left {

@@ -104,7 +104,7 @@ pub fn report(material: Material, tolerance: f64, progress: &Progress) -> Result
 }
 
 impl Findings {
-    fn simple_figures(&self) -> SimpleFigures {
+    pub(crate) fn simple_figures(&self) -> SimpleFigures {
         SimpleFigures {
             conditions: self.simple.conditions,
             removed: self.simple.removed.len(),

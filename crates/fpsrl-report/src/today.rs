@@ -8,8 +8,10 @@ use super::text::{amount, measure, name, share, what_today_is, with_unit_in};
 use super::verdict::{Figure, figure_table};
 use fpsrl_base::text::number;
 use fpsrl_explain::{Trajectory, escape, minus};
+use fpsrl_search::figures::Summary;
 use fpsrl_search::gain::Gain;
 use fpsrl_search::promise::Promise;
+use fpsrl_search::signs::signs;
 use fpsrl_search::tracking::ControlFigures;
 use fpsrl_world::evidence::Cause;
 use fpsrl_world::quality::{Verdict, Word};
@@ -240,6 +242,10 @@ fn uncertain(findings: &Findings) -> String {
     if let Some(promise) = &findings.summary.promise {
         items.extend(of_the_promise(promise));
     }
+    let known = Summary { simple: Some(findings.simple_figures()), ..findings.summary.clone() };
+    for sign in signs(&known) {
+        items.push(format!("<b>A sign of trouble:</b> {}.", escape(&sign)));
+    }
     if items.is_empty() {
         return String::new();
     }
@@ -280,8 +286,18 @@ fn of_the_worlds(verdict: &Verdict) -> Vec<String> {
 /// What the promise does not cover.
 fn of_the_promise(promise: &Promise) -> Vec<String> {
     let mut items = Vec::new();
+    let crossed = promise.judged_by.as_deref() == Some("cross-fitting");
+    if let Some(why) = &promise.judge_abstains {
+        items.push(format!("{}.", escape(why)));
+    }
     items.push(match (&promise.judge_abstains, promise.holds) {
-        (Some(why), _) => format!("The judge abstains: {}.", escape(why)),
+        (_, Some(true)) if crossed => {
+            "Cross-fitting, each part of the log judged by the others, confirms the promise.".to_owned()
+        }
+        (_, Some(false)) if crossed => {
+            "Cross-fitting, each part of the log judged by the others, expects less than is promised.".to_owned()
+        }
+        (Some(_), _) => "Nobody confirms the promise.".to_owned(),
         (None, Some(true)) => "The judge, who saw other episodes, confirms the promise.".to_owned(),
         (None, Some(false)) => "The judge, who saw other episodes, expects less than is promised.".to_owned(),
         (None, None) => "There is no judge: no episodes were kept for one.".to_owned(),
@@ -321,7 +337,10 @@ mod tests {
             outside: 0.031,
             rejected: 0,
             member_returns: vec![-3.0],
-            judge_abstains: Some("its rewards are <poor>".into()),
+            judged_by: None,
+            reward_doubt: [0.0; 2],
+            widening: 1.0,
+            judge_abstains: Some("the judge abstains: its rewards are <poor>".into()),
             under_searched_inputs: Some(-2.5),
             left: vec![("PV".into(), 0.12)],
             breaks: true,
@@ -332,6 +351,7 @@ mod tests {
         Gain {
             today: -10.0,
             today_is: "log".into(),
+            true_today: None,
             starts: 1_000,
             policy: -10.0 + 0.5 * (interval[0] + interval[1]),
             gain: 0.5 * (interval[0] + interval[1]),

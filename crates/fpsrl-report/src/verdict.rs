@@ -93,7 +93,9 @@ pub(super) fn verdict(findings: &Findings) -> String {
         Some(false) => "the promise does not hold",
         None => "",
     };
-    add("Re-scored on other models", promise["rescored"].as_f64(), holds.into(), "rescored");
+    let crossed = promise["judged_by"] == "cross-fitting";
+    let by = if crossed { "Re-scored by cross-fitting" } else { "Re-scored on other models" };
+    add(by, promise["rescored"].as_f64(), holds.into(), "rescored");
     add("On the true plant", true_return, "the same starts, the true dynamics".into(), "true");
     let reached = match true_return.unwrap_or(findings.model_return) {
         value if findings.system.success().is_some_and(|threshold| value >= threshold) => "reached",

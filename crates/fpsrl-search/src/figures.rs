@@ -84,6 +84,9 @@ pub struct Summary {
     /// The policy beside what the plant does today and beside a tuned PI controller; null before it is judged.
     #[serde(default)]
     pub gain: Option<Gain>,
+    /// Signs of trouble: figures that do not fit each other, with what to do about it.
+    #[serde(default)]
+    pub signs: Vec<String>,
     /// Past steps that a state carries: of the log's history, or of actions that move slowly; null without any.
     #[serde(default)]
     pub history: Option<usize>,
@@ -157,6 +160,7 @@ impl Summary {
             promise: None,
             promise_kept: None,
             gain: None,
+            signs: Vec::new(),
             history: Some(system.longest_lag()).filter(|steps| *steps > 0),
             members: None,
             world_errors: Figures::default(),
@@ -233,6 +237,7 @@ impl Summary {
         self.promise = None;
         self.promise_kept = None;
         self.gain = None;
+        self.signs.clear();
         self.verdict = self.verdict.take().map(Verdict::on_worlds);
         self.seconds.0.retain(|(stage, _)| Self::UP_TO_WORLD.contains(&stage.as_str()) || stage == "search");
     }

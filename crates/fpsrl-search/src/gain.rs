@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::baseline::behaviour::logged_return;
 use crate::baseline::pi::PiController;
-use crate::promise::Promise;
-use crate::returns::{half_width, mean, world_returns};
+use crate::promise::{Promise, of_worlds};
+use crate::returns::{half_width, mean, random_returns, world_returns};
 use crate::tracking::{ControlFigures, of_the_log, on_a_world};
 use fpsrl_base::error::Result;
 use fpsrl_base::random::{Purpose, Stream};
@@ -19,7 +19,7 @@ use fpsrl_engine::policy::Policy;
 use fpsrl_engine::rollout::{Lanes, StartStates};
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
-use fpsrl_world::quality::{Verdict, Word, student};
+use fpsrl_world::quality::{Verdict, Word};
 
 /// Start states whose rollouts are compared with the log's in the user's units.
 const WATCHED: usize = 200;
@@ -36,6 +36,9 @@ pub struct Gain {
     pub today_is: String,
     /// Start states that are compared.
     pub starts: usize,
+    /// What the plant truly earns today where there is a plant to try it on: a generated log's random actions; else null.
+    #[serde(default)]
+    pub true_today: Option<f64>,
     /// What the policy earns from the same starts, on the members.
     pub policy: f64,
     /// The policy's return less today's.
@@ -185,10 +188,25 @@ impl Grounds<'_> {
         Today { kept, what }
     }
 
+    /// What a log of random actions truly earns from the same starts, where there is a plant to try it on.
+    fn true_today(&self) -> Option<f64> {
+        let plant = self.system.plant().filter(|_| self.random)?;
+        let stream = Stream::new(self.system.seed(), Purpose::LogAction);
+        let actions = self.system.actions();
+        let returns = random_returns(self.system, plant, self.starts, |start, step| {
+            let random = |(index, action): (usize, &fpsrl_data::system::ActionVariable)| {
+                stream.within(action.limits[0], action.limits[1], step, start, 100 + index as u32)
+            };
+            actions.iter().enumerate().map(random).collect()
+        });
+        Some(mean(&returns))
+    }
+
     /// The policy beside what the plant does today, and beside controllers that were tuned on the same worlds.
     pub fn compare(
         &self,
         policy: &dyn Policy,
+        promise: &Promise,
         pi: Option<(PiController, &dyn Policy)>,
         p: Option<&dyn Policy>,
     ) -> Result<Gain> {
@@ -207,12 +225,15 @@ impl Grounds<'_> {
         let clusters: Option<Vec<usize>> =
             clusters.map(|clusters| kept.iter().map(|(start, _)| clusters[*start]).collect());
         let of_starts = half_width(&paired, clusters.as_deref());
-        let worlds = gains.len() as f64;
-        let of_worlds = gains.iter().map(|one| (one - gain).powi(2)).sum::<f64>() / (worlds - 1.0).max(1.0);
         let by_the_judge = (!judges.is_empty())
             .then(|| mean(&judges.iter().map(|returns| over(returns) - today).collect::<Vec<f64>>()));
-        let apart = by_the_judge.map_or(0.0, |judged| judged - gain);
-        let half = of_starts.hypot(student(gains.len()) * (of_worlds * (1.0 + 1.0 / worlds)).sqrt()).hypot(apart);
+        // What a judge says otherwise, or cross-fitting in its place.
+        let apart = match by_the_judge {
+            Some(judged) => judged - gain,
+            None => promise.rescored.map_or(0.0, |rescored| rescored - promise.mean),
+        };
+        let half = of_starts.hypot(promise.widening * of_worlds(&gains)).hypot(apart);
+        let [less, more] = promise.reward_doubt.map(|doubt| half.hypot(doubt));
         let figures = |policy: &dyn Policy| self.figures(policy);
         let member_mean = |policy: &dyn Policy| {
             let returns = self.returns(self.members, policy);
@@ -221,10 +242,11 @@ impl Grounds<'_> {
         Ok(Gain {
             today,
             today_is: known.what.to_owned(),
+            true_today: self.true_today(),
             starts: kept.len(),
             policy: gain + today,
             gain,
-            interval: [gain - half, gain + half],
+            interval: [gain - less, gain + more],
             by_the_judge,
             pi: pi.as_ref().map(|(_, kernel)| member_mean(*kernel)),
             p: p.map(member_mean),
@@ -240,7 +262,8 @@ impl Gain {
     /// The verdict on the controller: the word, and why.
     pub fn verdict(&self, world: &Verdict, promise: &Promise) -> (Word, String) {
         let number = |value: f64| fpsrl_base::text::number(value);
-        let half = 0.5 * (self.interval[1] - self.interval[0]);
+        // The doubt that counts against it.
+        let half = self.gain - self.interval[0];
         let told = match self.today_is.as_str() {
             "log" => "what the log earned from the same starts",
             "random" => "random actions, which made the log",
@@ -259,9 +282,10 @@ impl Gain {
         }
         let mut doubts: Vec<String> = Vec::new();
         if promise.holds == Some(false) {
-            doubts.push("the judge expects less than the members promise".into());
+            let who = if promise.judge_abstains.is_some() { "cross-fitting" } else { "the judge" };
+            doubts.push(format!("{who} expects less than the members promise"));
         }
-        if let Some(why) = &promise.judge_abstains {
+        if let Some(why) = promise.judge_abstains.as_ref().filter(|_| promise.judged_by.is_none()) {
             doubts.push(why.clone());
         }
         if promise.outside > MUCH_OUTSIDE {

@@ -14,6 +14,7 @@ pub mod promise;
 pub mod returns;
 pub mod search;
 mod settings;
+pub mod signs;
 mod source;
 mod space;
 pub mod task;

@@ -14,22 +14,40 @@ use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
+use fpsrl_world::model::WorldModel;
 use fpsrl_world::quality::student;
+use fpsrl_world::rewards::RewardEvidence;
 use fpsrl_world::support::Support;
 use fpsrl_world::{LearnedWorlds, NetworkWorld};
 
 /// Start states whose rollouts are watched for steps outside the data.
 const WATCHED: usize = 128;
 
+/// Members that must have left a part of the log out before they stand in for a judge.
+const FEWEST_PARTS: usize = 2;
+
 /// What is in doubt of worlds before any policy is known.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Doubts {
-    /// The error of the members' rewards in episodes that a model had not seen, all of which may point the same way.
-    pub reward: f64,
+    /// What episodes that a member had not seen say of the members' rewards.
+    pub rewards: RewardEvidence,
     /// The same of the judge.
-    pub judge_reward: f64,
+    pub judge_rewards: RewardEvidence,
+    /// By what factor the members' disagreement is widened where no judge testifies.
+    pub widening: f64,
     /// Why the judge cannot judge; none if it can.
     pub judge_abstains: Option<String>,
+}
+
+impl Default for Doubts {
+    fn default() -> Self {
+        Self {
+            rewards: RewardEvidence::default(),
+            judge_rewards: RewardEvidence::default(),
+            widening: 1.0,
+            judge_abstains: None,
+        }
+    }
 }
 
 /// What a policy promises.
@@ -38,10 +56,10 @@ pub struct Promise {
     /// Its mean return over the members of the ensemble, from start states that the search has not seen.
     #[serde(rename = "return")]
     pub mean: f64,
-    /// Where the true return lies with 95 %, by the members' disagreement, the number of start states, and the error of
-    /// the reward in episodes that a model had not seen.
+    /// Where the true return lies with 95 %, by the members' disagreement, the number of start states, what episodes that a
+    /// model had not seen say of its rewards, and what the judge says otherwise.
     pub interval: [f64; 2],
-    /// Its mean return on the judge's worlds; null if the log is too short for a judge.
+    /// Its mean return on the judge's worlds, or by cross-fitting where there is no judge that testifies; null without either.
     pub rescored: Option<f64>,
     /// The judge's own interval.
     pub judge_interval: Option<[f64; 2]>,
@@ -53,6 +71,16 @@ pub struct Promise {
     pub rejected: usize,
     /// Of each member, the first one first: its mean return.
     pub member_returns: Vec<f64>,
+    /// Who re-scored it: "judge", worlds from episodes that no member saw; or "cross-fitting", members that each left a part of
+    /// the log out, corrected by what those parts say of their rewards. Null if nobody did.
+    #[serde(default)]
+    pub judged_by: Option<String>,
+    /// By how much the return may be less, and more, because of what the log can tell of its rewards.
+    #[serde(default)]
+    pub reward_doubt: [f64; 2],
+    /// By what factor the members' disagreement was widened.
+    #[serde(default = "one")]
+    pub widening: f64,
     /// Why the judge does not testify; null if it does, or if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_abstains: Option<String>,
@@ -68,6 +96,10 @@ pub struct Promise {
     pub breaks: bool,
 }
 
+fn one() -> f64 {
+    1.0
+}
+
 impl Promise {
     /// What a policy promises from given start states, beside what is in doubt.
     pub fn of(
@@ -79,7 +111,7 @@ impl Promise {
         numerics: Numerics,
     ) -> Result<Self> {
         let kernel = FuzzyKernel::new(policy);
-        let scored = |models: &mut dyn Iterator<Item = &fpsrl_world::model::WorldModel>| -> Result<Vec<Vec<f64>>> {
+        let scored = |models: &mut dyn Iterator<Item = &WorldModel>| -> Result<Vec<Vec<f64>>> {
             models
                 .map(|model| Ok(world_returns(system, &NetworkWorld::new(model)?, &kernel, starts, numerics)))
                 .collect()
@@ -87,19 +119,39 @@ impl Promise {
         let members = scored(&mut worlds.all_members())?;
         let judge_abstains = doubts.judge_abstains.clone().filter(|_| !worlds.judges.is_empty());
         let judges = if judge_abstains.is_some() { Vec::new() } else { scored(&mut worlds.judges.iter())? };
-        // No return lies beyond what the rewards of the log allow.
         let steps = (0..system.horizon()).map(|step| system.discount().powi(step as i32)).sum::<f64>();
-        let possible = worlds.world.reward_limits.map(|limit| limit * steps);
         let clusters = system.clusters(starts);
         let clusters = clusters.as_deref();
-        let (mean, own) = interval(&members, clusters, doubts.reward * steps, possible);
-        let judged =
-            (!judges.is_empty()).then(|| self::interval(&judges, clusters, doubts.judge_reward * steps, possible));
+        let watched = starts.clone().first(WATCHED);
+        let in_doubt = |world: &WorldModel, evidence: &RewardEvidence| -> Result<InDoubt> {
+            let world = NetworkWorld::new(world)?;
+            Ok(InDoubt::of(system, &world, &kernel, evidence, &watched, steps, numerics))
+        };
+        let doubt = in_doubt(&worlds.world, &doubts.rewards)?;
+        // No return lies beyond what the rewards of the log allow, and what it may hide.
+        let [low, high] = worlds.world.reward_limits;
+        let [less, more] = doubts.rewards.beyond;
+        let possible = [(low - less) * steps, (high + more) * steps];
+        let widening = if judges.is_empty() { doubts.widening } else { 1.0 };
+        let (mean, own) = interval(&members, clusters, widening, doubt.range, possible);
+        let judged = match judges.first() {
+            Some(_) => {
+                let doubt = in_doubt(&worlds.judges[0], &doubts.judge_rewards)?;
+                Some((self::interval(&judges, clusters, 1.0, doubt.range, possible), "judge"))
+            }
+            // The members that left a part of the log out, corrected by what those parts say.
+            None if worlds.members.len() >= FEWEST_PARTS => {
+                let (told, told_within) = self::interval(&members[1..], clusters, widening, doubt.range, possible);
+                let corrected = |value: f64| (value + doubt.bias).clamp(possible[0], possible[1]);
+                Some(((corrected(told), told_within.map(corrected)), "cross-fitting"))
+            }
+            None => None,
+        };
         // What the judge says otherwise is doubt: it is one more world, learned from other episodes.
-        let apart = judged.map_or(0.0, |(judged, _)| judged - mean);
+        let apart = judged.map_or(0.0, |((judged, _), _)| judged - mean);
         let widened = |end: f64| mean + (end - mean).signum() * (end - mean).hypot(apart);
         let interval = [widened(own[0]).max(possible[0]), widened(own[1]).min(possible[1])];
-        let kept = kept_ranges(system, worlds, &kernel, &starts.clone().first(WATCHED), numerics)?;
+        let kept = kept_ranges(system, worlds, &kernel, &watched, numerics)?;
         let under_searched_inputs = match system.place() {
             None => None,
             Some(_) => {
@@ -117,18 +169,21 @@ impl Promise {
             None => 0.0,
             Some(support) => {
                 let world = NetworkWorld::new(&worlds.world)?;
-                share_outside(system, &world, &kernel, support, &starts.clone().first(WATCHED), numerics)
+                share_outside(system, &world, &kernel, support, &watched, numerics)
             }
         };
         Ok(Self {
             mean,
             interval,
-            rescored: judged.map(|(mean, _)| mean),
-            judge_interval: judged.map(|(_, interval)| interval),
-            holds: judged.map(|(_, judge)| judge[1] >= own[0]),
+            rescored: judged.map(|((mean, _), _)| mean),
+            judge_interval: judged.map(|((_, interval), _)| interval),
+            holds: judged.map(|((_, judge), _)| judge[1] >= own[0]),
             outside,
             rejected: 0,
             member_returns: members.iter().map(|returns| mean_of(returns)).collect(),
+            judged_by: judged.map(|(_, by)| by.to_owned()),
+            reward_doubt: doubt.range,
+            widening,
             judge_abstains,
             under_searched_inputs,
             breaks: kept.iter().any(|(_, share, hard)| *hard && *share > 0.0),
@@ -149,7 +204,8 @@ impl Promise {
         let (mean, interval) = interval(
             &returns,
             system.clusters(starts).as_deref(),
-            0.0,
+            1.0,
+            [0.0; 2],
             [f64::NEG_INFINITY, world.largest_reward() * steps],
         );
         Self {
@@ -161,6 +217,9 @@ impl Promise {
             outside: 0.0,
             rejected: 0,
             member_returns: vec![mean],
+            judged_by: None,
+            reward_doubt: [0.0; 2],
+            widening: 1.0,
             judge_abstains: None,
             under_searched_inputs: None,
             breaks: false,
@@ -234,7 +293,8 @@ fn mean_of(values: &[f64]) -> f64 {
 fn interval(
     returns: &[Vec<f64>],
     clusters: Option<&[usize]>,
-    doubt: f64,
+    widening: f64,
+    [less, more]: [f64; 2],
     [lowest, highest]: [f64; 2],
 ) -> (f64, [f64; 2]) {
     let means: Vec<f64> = returns.iter().map(|returns| mean_of(returns)).collect();
@@ -243,11 +303,61 @@ fn interval(
     let by_start =
         (0..returns[0].len()).map(|start| returns.iter().map(|world| world[start]).sum::<f64>() / means.len() as f64);
     let of_starts = half_width(&by_start.collect::<Vec<f64>>(), clusters);
-    let count = means.len() as f64;
-    let variance_of_worlds = means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
-    let of_worlds = student(means.len()) * (variance_of_worlds * (1.0 + 1.0 / count)).sqrt();
-    let half = of_starts.hypot(of_worlds).hypot(doubt);
-    (mean, [(mean - half).max(lowest), (mean + half).min(highest)])
+    let half = of_starts.hypot(widening * of_worlds(&means));
+    (mean, [(mean - half.hypot(less)).max(lowest), (mean + half.hypot(more)).min(highest)])
+}
+
+/// The half-width of where one more world's value lies with 95 %, given those of some worlds.
+pub(crate) fn of_worlds(values: &[f64]) -> f64 {
+    let (count, mean) = (values.len() as f64, mean_of(values));
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    student(values.len()) * (variance * (1.0 + 1.0 / count)).sqrt()
+}
+
+/// What is in doubt of a return because of what is in doubt of rewards.
+struct InDoubt {
+    /// By how much it may be less, and more.
+    range: [f64; 2],
+    /// What unseen rows say that it is more, in the mean.
+    bias: f64,
+}
+
+impl InDoubt {
+    /// Of a policy, by the rewards that it earns on a world while the plant moves.
+    fn of(
+        system: &System,
+        world: &dyn World,
+        policy: &dyn Policy,
+        evidence: &RewardEvidence,
+        starts: &StartStates,
+        steps: f64,
+        numerics: Numerics,
+    ) -> Self {
+        let (mut doubt, mut bias, mut weight) = (0.0, 0.0, 1.0);
+        if !evidence.levels.is_empty() {
+            let mut lanes = on_lanes(world, starts);
+            for _ in 0..system.horizon() {
+                policy.act(&mut lanes, numerics);
+                world.advance(&mut lanes, numerics);
+                for lane in (0..lanes.live()).rev() {
+                    if lanes.absorbed()[lane] != 0.0 {
+                        lanes.retire(lane);
+                        continue;
+                    }
+                    let reward = f64::from(lanes.rewards()[lane]);
+                    doubt += weight * evidence.doubt(reward);
+                    bias += weight * evidence.bias(reward);
+                }
+                if lanes.live() == 0 {
+                    break;
+                }
+                weight *= system.discount();
+            }
+        }
+        let mean = |sum: f64| sum / starts.len().max(1) as f64;
+        let [less, more] = evidence.hidden.map(|step| step * steps);
+        Self { range: [less.hypot(mean(doubt)), more.hypot(mean(doubt))], bias: mean(bias) }
+    }
 }
 
 /// Of each range that a state should keep to: the state, the largest share of steps outside over the members, whether it is hard.
@@ -313,9 +423,10 @@ mod tests {
     use fpsrl_data::system::{Surroundings, WrittenAction, WrittenState, WrittenSystem};
     use fpsrl_engine::policy::{ActionRules, Quantity, Rule};
     use fpsrl_engine::simd::Mode;
-    use fpsrl_world::model::{FORMAT, VariableModel, WorldModel};
+    use fpsrl_world::model::{FORMAT, VariableModel};
     use fpsrl_world::network::{Layer, Network};
     use fpsrl_world::predictor::Predictor;
+    use fpsrl_world::rewards::Told;
 
     /// A quantity that is `slope` times the input of this number, for arctangents that are nearly linear.
     fn variable(name: &str, inputs: usize, input: usize, slope: f64) -> VariableModel {
@@ -435,13 +546,42 @@ mod tests {
     fn members_that_disagree_make_the_interval_wide_and_no_wider_than_rewards_allow() {
         let width = |members: &[f64]| {
             let (_, promise) = chosen(&worlds(members, &[]), &SearchSettings::default());
-            assert_eq!((promise.holds, promise.rescored), (None, None));
+            // Without a judge, the members that left a part of the log out speak for it.
+            assert_eq!((promise.holds, promise.judged_by.as_deref()), (Some(true), Some("cross-fitting")));
             promise.interval[1] - promise.interval[0]
         };
         let (agreed, apart) = (width(&[0.9, 0.9, 0.9]), width(&[0.9, 0.5, -0.9]));
         assert!(agreed < 0.01 && apart > 10.0, "{agreed} {apart}");
         let most: f64 = (0..40).map(|step| system().discount().powi(step)).sum();
         assert!(apart <= 2.0 * most + 1e-9);
+    }
+
+    #[test]
+    fn what_the_log_hardly_shows_widens_the_promise_and_a_pair_of_worlds_is_not_cross_fitted() {
+        let told = |visits: usize, predicted: f64, recorded: f64| {
+            (0..visits as u64).map(move |episode| Told { episode, predicted, recorded })
+        };
+        // Pushing at 0.9 earns 0.81 a step: in so many visits of unseen rows it did, in so many others a tenth was earned.
+        let promised = |good: usize, bad: usize, widening: f64| {
+            let mut rows: Vec<Told> = told(good, 0.81, 0.81).chain(told(bad, 0.81, 0.1)).collect();
+            rows.extend(told(200, -0.2, -0.2));
+            let doubts = Doubts { rewards: RewardEvidence::of(&rows), widening, ..Doubts::default() };
+            let (system, numerics) = (system(), Numerics::detect(Mode::Fast));
+            let starts = system.judging_starts(20);
+            Promise::of(&system, &worlds(&[0.9, 0.91, 0.89], &[]), &doubts, &pushing(0.9), &starts, numerics).unwrap()
+        };
+        let lowest = |good, bad, widening| promised(good, bad, widening).interval[0];
+        let steps: f64 = (0..40).map(|step| system().discount().powi(step)).sum();
+        assert!(lowest(2, 0, 1.0) < lowest(20, 0, 1.0) - 0.1 * steps);
+        assert!(lowest(20, 0, 1.0) < lowest(2_000, 0, 1.0));
+        assert!(lowest(2_000, 0, 3.0) < lowest(2_000, 0, 1.0));
+        // Cross-fitting says what those visits earned.
+        let half_wrong = promised(1_000, 1_000, 1.0);
+        let rescored = half_wrong.rescored.unwrap();
+        assert!((half_wrong.mean - rescored - 0.355 * steps).abs() < 0.01 * steps, "{half_wrong:?}");
+        assert!(half_wrong.interval[0] < rescored);
+        let (_, pair) = chosen(&worlds(&[0.9, 0.9], &[]), &SearchSettings::default());
+        assert_eq!((pair.holds, pair.rescored, pair.judged_by), (None, None, None));
     }
 
     #[test]

@@ -45,14 +45,34 @@ pub fn true_returns(
     act: impl Fn(&[f64]) -> Vec<f64> + Sync,
     starts: &StartStates,
 ) -> Vec<f64> {
+    true_returns_by(system, plant, starts, |state, _, _| act(state))
+}
+
+/// The return from each start state on the true plant under actions that depend on nothing but the start state's number and
+/// the step.
+pub fn random_returns(
+    system: &System,
+    plant: PlantKind,
+    starts: &StartStates,
+    act: impl Fn(u32, u32) -> Vec<f64> + Sync,
+) -> Vec<f64> {
+    true_returns_by(system, plant, starts, |_, start, step| act(start, step))
+}
+
+fn true_returns_by(
+    system: &System,
+    plant: PlantKind,
+    starts: &StartStates,
+    act: impl Fn(&[f64], u32, u32) -> Vec<f64> + Sync,
+) -> Vec<f64> {
     let discount = system.discount();
     (0..starts.len())
         .into_par_iter()
         .map(|index| {
             let mut state = starts.row(index);
             let (mut sum, mut weight) = (0.0, 1.0);
-            for _ in 0..system.horizon() {
-                let action = act(&state);
+            for step in 0..system.horizon() {
+                let action = act(&state, index as u32, step as u32);
                 sum += weight * plant.step(&mut state, &action).reward;
                 weight *= discount;
             }

@@ -122,8 +122,9 @@ impl WorldSource {
 /// What is in doubt of worlds.
 fn doubts(verdict: &Option<Verdict>) -> Doubts {
     let of = |verdict: &Verdict| Doubts {
-        reward: verdict.reward_doubt,
-        judge_reward: verdict.judge_doubt,
+        rewards: verdict.rewards.clone(),
+        judge_rewards: verdict.judge_rewards.clone(),
+        widening: verdict.widening,
         judge_abstains: verdict.judge_abstains.clone(),
     };
     verdict.as_ref().map(of).unwrap_or_default()

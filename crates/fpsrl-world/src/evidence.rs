@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ensemble::{LearnedWorlds, Shares};
 use super::model::WorldModel;
+use super::testers::moving;
 use crate::WorldSettings;
 use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_data::split::Split;
@@ -14,6 +15,9 @@ use fpsrl_engine::angle::wrap_angle;
 
 /// Rows that an effect is looked for in, at most.
 const MOST_ROWS: usize = 2_000;
+
+/// Other rows whose actions a row is predicted with.
+const MIXED: u32 = 5;
 
 /// So many standard errors from 0, an effect is there.
 const SIGNIFICANT: f64 = 3.0;
@@ -31,7 +35,7 @@ pub struct Effect {
     pub action: String,
     /// The state variable that it moves most clearly.
     pub on: String,
-    /// How many standard errors the prediction of unseen rows is worse with another row's action.
+    /// How many standard errors the prediction of unseen rows is worse with other rows' actions.
     pub significance: f64,
 }
 
@@ -87,12 +91,37 @@ fn missed(world: &WorldModel, log: &Transitions, variable: usize, row: usize, in
     change - world.variables[variable].predict(inputs.iter().copied())
 }
 
-/// What each action is seen to move, in rows that no training saw.
+/// Rows with the world that never saw them: of an ensemble, the episodes that each member left out; of one or two worlds, the
+/// rows that no training saw.
+fn unseen_by<'a>(
+    system: &System,
+    settings: &WorldSettings,
+    shares: &Shares,
+    worlds: &'a LearnedWorlds,
+) -> Vec<(usize, &'a WorldModel)> {
+    let log = &shares.members;
+    if worlds.members.len() < 2 {
+        return unseen(system, settings, log).into_iter().map(|row| (row, &worlds.world)).collect();
+    }
+    let moves = moving(settings, log);
+    // The first member leaves nothing out.
+    let rows =
+        (0..log.len()).filter(|&row| moves[row] && (1..=worlds.members.len()).contains(&shares.left_out_by[row]));
+    let rows: Vec<usize> = rows.collect();
+    let every = rows.len().div_ceil(MOST_ROWS).max(1);
+    rows.into_iter().step_by(every).map(|row| (row, &worlds.members[shares.left_out_by[row] - 1])).collect()
+}
+
+/// What each action is seen to move, in rows that the predicting world never saw.
 pub fn effects(system: &System, settings: &WorldSettings, shares: &Shares, worlds: &LearnedWorlds) -> Vec<Effect> {
     let log = &shares.members;
-    let rows = unseen(system, settings, log);
-    let order = Stream::new(system.seed(), Purpose::Shuffle).permutation(rows.len(), 7);
+    let rows = unseen_by(system, settings, shares, worlds);
+    let orders: Vec<Vec<usize>> = (0..MIXED)
+        .map(|order| Stream::new(system.seed(), Purpose::Shuffle).permutation(rows.len(), 7 + order))
+        .collect();
     let states = system.states().len();
+    let own: Vec<Vec<f64>> =
+        rows.iter().map(|(row, _)| [row_of(&log.states, *row), row_of(&log.actions, *row)].concat()).collect();
     system
         .actions()
         .iter()
@@ -104,18 +133,16 @@ pub fn effects(system: &System, settings: &WorldSettings, shares: &Shares, world
                 .chain([states + index])
                 .collect();
             let significance = |variable: usize| {
-                let differences: Vec<f64> = rows
-                    .iter()
-                    .zip(&order)
-                    .map(|(&row, &other)| {
-                        let own = [row_of(&log.states, row), row_of(&log.actions, row)].concat();
-                        let theirs = [row_of(&log.states, rows[other]), row_of(&log.actions, rows[other])].concat();
-                        let mut mixed = own.clone();
-                        of_action.iter().for_each(|&input| mixed[input] = theirs[input]);
-                        let error = |inputs: &[f64]| missed(&worlds.world, log, variable, row, inputs).powi(2);
-                        error(&mixed) - error(&own)
-                    })
-                    .collect();
+                let difference = |(number, (row, world)): (usize, &(usize, &WorldModel))| {
+                    let error = |inputs: &[f64]| missed(world, log, variable, *row, inputs).powi(2);
+                    let mixed = orders.iter().map(|order| {
+                        let mut mixed = own[number].clone();
+                        of_action.iter().for_each(|&input| mixed[input] = own[order[number]][input]);
+                        error(&mixed)
+                    });
+                    mixed.sum::<f64>() / orders.len() as f64 - error(&own[number])
+                };
+                let differences: Vec<f64> = rows.iter().enumerate().map(difference).collect();
                 let count = differences.len().max(2) as f64;
                 let mean = differences.iter().sum::<f64>() / count;
                 let variance = differences.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (count - 1.0);

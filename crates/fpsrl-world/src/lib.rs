@@ -24,8 +24,10 @@ pub mod network;
 pub mod predictor;
 pub mod process;
 pub mod quality;
+pub mod rewards;
 mod settings;
 pub mod support;
+mod testers;
 pub mod training;
 
 pub use actuator::Actuator;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ensemble::{LearnedWorlds, Shares};
 use super::evidence::{Cause, Effect, Remainder, effects, remainders, row_of};
-use super::model::WorldModel;
+use super::rewards::RewardEvidence;
+use super::testers::{MOST_REWARDS, Testers};
 use crate::WorldSettings;
 use fpsrl_data::System;
 use fpsrl_data::scaling::Scale;
@@ -18,20 +19,8 @@ use fpsrl_data::{Transitions, absorbing};
 use fpsrl_engine::angle::wrap_angle;
 use fpsrl_engine::rollout::StartStates;
 
-/// Stretches that each member predicts for each length, at most.
-const MOST_STRETCHES: usize = 25;
-
-/// Rows of held-out rewards that each member predicts, at most.
-const MOST_REWARDS: usize = 2_000;
-
-/// An open-loop error of this size is no better than a state drawn from the log.
-const NO_BETTER_THAN_CHANCE: f64 = 2.0;
-
 /// From this share of a change's variance left over on, care is due.
 const CAREFUL_ERROR: f64 = 0.02;
-
-/// A judge whose rewards miss more than this share of the variance cannot tell what is good.
-const BLIND_TO_REWARD: f64 = 0.5;
 
 /// Student's 97.5 % quantiles for 1, 2, 3 ... degrees of freedom; beyond them the last is near enough.
 const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
@@ -78,6 +67,16 @@ pub struct Verdict {
     /// The same of the judge, on the episodes of the members; 0 without a judge.
     #[serde(default)]
     pub judge_doubt: f64,
+    /// What the log can tell of its rewards, from episodes that the predicting member never saw.
+    #[serde(default)]
+    pub rewards: RewardEvidence,
+    /// The same of the judge, from the episodes of the members.
+    #[serde(default)]
+    pub judge_rewards: RewardEvidence,
+    /// By what factor the members' disagreement is widened where no judge testifies: the error of their returns in episodes
+    /// that each of them left out, over their spread there.
+    #[serde(default = "one")]
+    pub widening: f64,
     /// The share of unseen changes within the members' own 95 % interval; null with a single member.
     pub calibration: Option<f64>,
     /// The share of start states within the log's ranges.
@@ -111,6 +110,10 @@ pub struct OpenLoop {
     pub error: f64,
 }
 
+fn one() -> f64 {
+    1.0
+}
+
 /// The half-width factor of a 95 % interval for one more draw, given so many.
 pub fn student(draws: usize) -> f64 {
     STUDENT[draws.saturating_sub(2).min(STUDENT.len() - 1)]
@@ -139,19 +142,30 @@ impl Verdict {
             count as f64 / starts.len().max(1) as f64
         };
         let known = settings.reward.is_some();
-        let reward_error = if known { None } else { testers.reward_error() };
-        let doubt = |testers: &Testers<'_>, error: Option<f64>| {
-            let spread = Scale::standard(&testers.log.rewards).spread;
-            error.map_or(0.0, |error| error.sqrt() * spread)
-        };
         let judged = Testers::of_judge(system, settings, &shares, worlds);
+        // A reward that is known needs no evidence.
+        let [told, judge_told] = [&testers, &judged].map(|testers| if known { Vec::new() } else { testers.told() });
+        let [reward_error, judge_error] =
+            [(&testers, &told), (&judged, &judge_told)].map(|(testers, told)| testers.reward_error(told));
+        let spread = Scale::standard(&shares.members.rewards).spread;
+        let doubt = |error: Option<f64>| error.map_or(0.0, |error| error.sqrt() * spread);
+        let evidence = |told: &[_], log| {
+            if known { RewardEvidence::default() } else { RewardEvidence::of(told).hiding(log) }
+        };
         let mut verdict = Self {
             word: Word::Go,
             reason: String::new(),
             open_loop,
             reward_error,
-            reward_doubt: doubt(&testers, reward_error),
-            judge_doubt: if known { 0.0 } else { doubt(&judged, judged.reward_error()) },
+            reward_doubt: doubt(reward_error),
+            judge_doubt: doubt(judge_error),
+            rewards: evidence(&told, &shares.members),
+            judge_rewards: evidence(&judge_told, &shares.judge),
+            widening: if worlds.members.len() < 2 || system.place().is_some() {
+                1.0
+            } else {
+                testers.widening(system, worlds)
+            },
             calibration: calibration(system, settings, &shares.members, worlds),
             coverage: worlds.support.as_ref().map_or(1.0, inside),
             effects: effects(system, settings, &shares, worlds),
@@ -168,7 +182,7 @@ impl Verdict {
                 names.join(" or ")
             )
         });
-        verdict.judge_abstains = judged.abstains(if known { None } else { judged.reward_error() });
+        verdict.judge_abstains = judged.abstains(&shares, judge_error);
         (verdict.word, verdict.reason) = verdict.weigh(system, settings, worlds);
         verdict
     }
@@ -262,7 +276,8 @@ impl Verdict {
                 findings.push((if ends_well { Word::Go } else { Word::Careful }, why.to_owned()));
             }
         }
-        if worlds.judges.is_empty() && settings.judge > 0.0 {
+        // Several members can be cross-fitted; one cannot.
+        if worlds.judges.is_empty() && settings.judge > 0.0 && worlds.members.len() < 2 {
             findings.push((Word::Careful, "the log is too short to keep episodes for a judge".to_owned()));
         }
         let gravest = findings.iter().map(|(word, _)| *word).max().unwrap_or(Word::Go);
@@ -299,150 +314,6 @@ impl Verdict {
         }
         self
     }
-}
-
-/// Members with the stretches of rows that they never saw.
-struct Testers<'a> {
-    log: &'a Transitions,
-    angles: Vec<bool>,
-    spreads: Vec<f64>,
-    testers: Vec<(&'a WorldModel, Vec<std::ops::Range<usize>>)>,
-}
-
-impl<'a> Testers<'a> {
-    fn new(system: &System, settings: &WorldSettings, shares: &'a Shares, worlds: &'a LearnedWorlds) -> Self {
-        // A plant that has stopped no longer shows how fast it was then, so stretches end before it stops. Members leave a
-        // group of episodes out each; a single world is tested on the judge's episodes, if there are any.
-        let (log, testers) = match worlds.members.is_empty() {
-            false => {
-                let moves = moving(settings, &shares.members);
-                let own = |(index, world)| {
-                    (world, stretches(&shares.members, |row| moves[row] && shares.left_out_by[row] == index + 1))
-                };
-                (&shares.members, worlds.members.iter().enumerate().map(own).collect())
-            }
-            true => {
-                let moves = moving(settings, &shares.judge);
-                (&shares.judge, vec![(&worlds.world, stretches(&shares.judge, |row| moves[row]))])
-            }
-        };
-        Self::over(system, shares, log, testers)
-    }
-
-    /// The judge's first world with the episodes of the members, none of which it has seen.
-    fn of_judge(system: &System, settings: &WorldSettings, shares: &'a Shares, worlds: &'a LearnedWorlds) -> Self {
-        let moves = moving(settings, &shares.members);
-        let own = |world| (world, stretches(&shares.members, |row| moves[row]));
-        Self::over(system, shares, &shares.members, worlds.judges.first().map(own).into_iter().collect())
-    }
-
-    fn over(
-        system: &System,
-        shares: &Shares,
-        log: &'a Transitions,
-        testers: Vec<(&'a WorldModel, Vec<std::ops::Range<usize>>)>,
-    ) -> Self {
-        Self {
-            log,
-            angles: system.states().iter().map(|state| state.angle).collect(),
-            spreads: shares.members.states.iter().map(|column| Scale::standard(column).spread).collect(),
-            testers,
-        }
-    }
-
-    /// Why a judge cannot judge, if it cannot: it must have seen what earns and what moves, as far as others have.
-    fn abstains(&self, reward_error: Option<f64>) -> Option<String> {
-        let (world, _) = self.testers.first()?;
-        if let Some(error) = reward_error.filter(|error| *error > BLIND_TO_REWARD) {
-            return Some(format!(
-                "the judge abstains: its part of the log hardly shows what earns, and its rewards miss {:.0} % of the variance \
-                 in the other episodes",
-                100.0 * error
-            ));
-        }
-        let ends = self.log.terminated.as_ref().is_some_and(|ended| ended.iter().any(|ended| *ended));
-        (ends && world.absorbing.is_none() && world.known.is_none())
-            .then(|| "the judge abstains: its part of the log never shows how the plant stops".to_owned())
-    }
-
-    /// The error after so many steps; none if no stretch is as long.
-    fn open_loop(&self, steps: usize) -> Option<OpenLoop> {
-        let mut errors = Vec::new();
-        for (world, stretches) in &self.testers {
-            let starts: Vec<usize> = stretches
-                .iter()
-                .flat_map(|stretch| stretch.clone().take(stretch.len().saturating_sub(steps - 1)))
-                .collect();
-            let every = starts.len().div_ceil(MOST_STRETCHES).max(1);
-            errors.extend(starts.into_iter().step_by(every).map(|start| self.astray(world, start, steps)));
-        }
-        (!errors.is_empty()).then(|| OpenLoop { steps, error: errors.iter().sum::<f64>() / errors.len() as f64 })
-    }
-
-    /// How far a world's prediction is off after so many steps from a row.
-    fn astray(&self, world: &WorldModel, start: usize, steps: usize) -> f64 {
-        let mut state = row_of(&self.log.states, start);
-        for row in start..start + steps {
-            let action = row_of(&self.log.actions, row);
-            let (next, _) = world.respond(&state, &action);
-            if world.absorbed(&state, &action, &next).is_some() {
-                return NO_BETTER_THAN_CHANCE;
-            }
-            state = next;
-        }
-        let truth = row_of(&self.log.next_states, start + steps - 1);
-        let counted: Vec<f64> = (0..self.log.own_states())
-            .map(|variable| {
-                let miss = state[variable] - truth[variable];
-                let miss = if self.angles[variable] { wrap_angle(miss) } else { miss };
-                (miss / self.spreads[variable]).powi(2).min(NO_BETTER_THAN_CHANCE)
-            })
-            .map(|error| if error.is_nan() { NO_BETTER_THAN_CHANCE } else { error })
-            .collect();
-        counted.iter().sum::<f64>() / counted.len() as f64
-    }
-
-    /// The mean squared error of the reward while the plant moves, over the variance of all rewards of the log; none if
-    /// there is nothing to test it on.
-    fn reward_error(&self) -> Option<f64> {
-        let (mut sum, mut count) = (0.0, 0usize);
-        for (world, stretches) in &self.testers {
-            let rows: Vec<usize> = stretches.iter().flat_map(Clone::clone).collect();
-            let every = rows.len().div_ceil(MOST_REWARDS).max(1);
-            for row in rows.into_iter().step_by(every) {
-                let [state, action, next] =
-                    [&self.log.states, &self.log.actions, &self.log.next_states].map(|columns| row_of(columns, row));
-                let predicted = world.reward(&state, &action, &next) - world.costs(&state, &action, &next);
-                sum += (predicted - self.log.rewards[row]).powi(2);
-                count += 1;
-            }
-        }
-        // The spread of a constant column counts as 1.
-        let variance = Scale::standard(&self.log.rewards).spread.powi(2);
-        (count > 0).then(|| sum / count as f64 / variance)
-    }
-}
-
-/// Of each row, whether the plant moves in it.
-fn moving(settings: &WorldSettings, log: &Transitions) -> Vec<bool> {
-    let absorbed = absorbing::rewards_from_then_on(log);
-    absorbed.iter().map(|later| later.is_none() || !settings.absorbing).collect()
-}
-
-/// Runs of rows that follow each other in one episode and are chosen.
-fn stretches(log: &Transitions, chosen: impl Fn(usize) -> bool) -> Vec<std::ops::Range<usize>> {
-    let follows = |row: usize| {
-        log.episode[row] == log.episode[row - 1]
-            && log.states.iter().zip(&log.next_states).all(|(state, next)| state[row] == next[row - 1])
-    };
-    let mut stretches: Vec<std::ops::Range<usize>> = Vec::new();
-    for row in (0..log.len()).filter(|&row| chosen(row)) {
-        match stretches.last_mut() {
-            Some(stretch) if stretch.end == row && follows(row) => stretch.end = row + 1,
-            _ => stretches.push(row..row + 1),
-        }
-    }
-    stretches
 }
 
 /// The share of unseen changes that lie within the members' own 95 % interval; none with a single member.

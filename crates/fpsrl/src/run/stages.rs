@@ -25,6 +25,7 @@ use crate::world::file::{ProcessFile, WorldFile};
 use fpsrl_report::OtherRun;
 use fpsrl_search::WorldSource;
 use fpsrl_search::baseline::ceiling::{self, Plans};
+use fpsrl_search::signs::signs;
 use fpsrl_search::task::Begun;
 
 /// Gets the log of a problem and makes a run directory of it: one of the user's own is imported, or one is drawn from the
@@ -369,6 +370,7 @@ impl RunDirectory {
         let made = judged.report_beside(options.tolerance, nfq, others, progress)?;
         let mut summary = judged.summary().clone();
         summary.simple = Some(made.figures);
+        summary.signs = signs(&summary);
         let page = files::prepare(&self.file(REPORT), |file| file.write_all(made.page.as_bytes()))?;
         match &made.simple {
             None => self.remove(SIMPLE)?,

@@ -19,8 +19,10 @@ use fpsrl_search::baseline::ceiling::{self, Ceiling, Plans};
 use fpsrl_search::baseline::pi::{self, PiKernel};
 use fpsrl_search::figures::{Behaviour, Front, Summary};
 use fpsrl_search::gain::{Gain, Grounds};
+use fpsrl_search::promise::Promise;
 use fpsrl_search::returns::{mean, plain_sums, true_returns, world_returns};
 use fpsrl_search::search::{SearchOptions, SearchRecord};
+use fpsrl_search::signs::signs;
 
 use super::{Found, Source, Worlds};
 use crate::problem::Problem;
@@ -133,7 +135,7 @@ impl Judged {
             Some(promise) => promise,
             None => source.promise(system, &self.policy, &self.problem.judging_starts(), self.numerics)?,
         };
-        let gain = self.gain(&members, &kernel, &starts)?;
+        let gain = self.gain(&members, &kernel, &promise, &starts)?;
         let behaviour = self.behaviour(&members, &gain)?;
         source.check()?;
         let success = system.success();
@@ -155,6 +157,7 @@ impl Judged {
         summary.gain = Some(gain);
         summary.success_threshold = success;
         summary.success = success.zip(true_return).map(|(threshold, truth)| truth >= threshold);
+        summary.signs = signs(summary);
         summary.threads = rayon::current_num_threads();
         summary.took("evaluate", began.elapsed().as_secs_f64());
         Ok(self)
@@ -172,7 +175,13 @@ impl Judged {
     }
 
     /// The policy beside what the plant does today, and beside P and PI controllers that are tuned on the same worlds.
-    fn gain(&self, members: &[Box<dyn World>], policy: &dyn Policy, starts: &StartStates) -> Result<Gain> {
+    fn gain(
+        &self,
+        members: &[Box<dyn World>],
+        policy: &dyn Policy,
+        promise: &Promise,
+        starts: &StartStates,
+    ) -> Result<Gain> {
         let Problem { system, data, search, .. } = &*self.problem;
         let worlds: Vec<&dyn World> = members.iter().map(Box::as_ref).collect();
         let tuned = |integral: bool| {
@@ -194,7 +203,7 @@ impl Judged {
         };
         let pi = integral.as_ref().map(|(controller, kernel)| (controller.clone(), kernel as &dyn Policy));
         let p = proportional.as_ref().map(|(_, kernel)| kernel as &dyn Policy);
-        grounds.compare(policy, pi, p)
+        grounds.compare(policy, promise, pi, p)
     }
 
     /// What the plant does today, beside what the policy promises; none for a log that was generated, whose actions are
