@@ -20,7 +20,7 @@ from plants import PLANTS, pi_of
 from today import Today
 from tune import tune
 
-# What a user says besides: roles that names cannot tell. At most three lines of the draft are edited.
+# What a user says besides: roles that names cannot tell.
 SAID = {"column": ["--action", "R", "--action", "S"]}
 
 
@@ -31,11 +31,12 @@ def run(fpsrl, name, seed, options, directory, shuffle, edits):
     subprocess.run(words + ["log", name, "--seed", str(seed), "--out", log] + (["--shuffle-actions"] if shuffle else []), check=True)
     problem, out, controller = (os.path.join(directory, part) for part in ("problem.toml", "run", "controller.py"))
     call([fpsrl, "init", log, "--out", problem] + SAID.get(name, []))
-    if edits:
-        text = open(problem, encoding="utf-8").read()
-        for before, after in edits:
-            text = text.replace(before, after)
-        open(problem, "w", encoding="utf-8").write(text)
+    with open(problem, encoding="utf-8") as file:
+        text = with_limits(file.read(), kind.actuators)
+    for before, after in edits:
+        text = text.replace(before, after)
+    with open(problem, "w", encoding="utf-8") as file:
+        file.write(text)
     call([fpsrl, "run", problem, "--out", out] + options)
     call([fpsrl, "export", out, "--to", "python", "--out", controller, "--force"])
     binding = Binding(load(controller), kind)
@@ -54,6 +55,20 @@ def run(fpsrl, name, seed, options, directory, shuffle, edits):
         verdict=summary["verdict"]["word"], reason=summary["verdict"]["reason"], outside=promise["outside"],
         seconds=sum(summary["seconds"].values()), history=summary["history"], rules=summary["rules"])
     return result
+
+
+def with_limits(text, actuators):
+    """The draft with the actuators' own limits, one edited line each: a log only shows what was applied."""
+    lines, action = [], None
+    for line in text.split("\n"):
+        words = line.split("#")[0].split("=")
+        if words[0].strip() == "name":
+            action = words[1].strip().strip('"')
+        if words[0].strip() == "limits" and action in {plain(name): name for name in actuators}:
+            low, high = {plain(name): limits for name, limits in actuators.items()}[action]
+            line = "limits = [%g, %g]" % (low, high)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def read_problem(path):
