@@ -5,6 +5,7 @@
 //! validation error too; the generalisation rows judge, and decide nothing. Trainings share nothing but the data, so
 //! that neither the number of threads nor their order changes a weight.
 
+mod linear;
 mod others;
 mod starts;
 
@@ -166,11 +167,13 @@ pub(super) fn fit_member(
     for (index, quantity) in quantities.iter_mut().enumerate() {
         quantity.needs_network = others::needs_network(settings, member.like, index);
     }
+    let lines = linear::take_off(own, settings, &mut quantities);
     let plan = Plan::new(settings, &quantities, member.like);
     progress.begin(Stage::Fit, plan.total);
     let fitted = plan.run(own, settings, &quantities, progress);
     progress.end(Stage::Fit);
     let mut variables = fitted?;
+    linear::put_back(&lines, &mut quantities, member.like, &mut variables);
     others::replace(own, settings, &quantities, member.like, &mut variables, progress);
     let mut reward = variables.pop().ok_or(Error::Internal("no reward was fitted"))?;
     variables.extend(lag::carried(system));
@@ -425,7 +428,7 @@ impl Plan {
     fn new(settings: &WorldSettings, quantities: &[Quantity], like: Option<&WorldModel>) -> Self {
         let depths = |index: usize| match like {
             None => settings.layers.each(),
-            Some(world) => vec![world.learned(index).predictor.layers().unwrap_or(1)],
+            Some(world) => vec![world.learned(index).predictor.layers().unwrap_or(1).max(1)],
         };
         let mut tasks: Vec<(usize, usize)> = (0..quantities.len())
             .flat_map(|index| depths(index).into_iter().map(move |depth| (index, depth)))

@@ -39,7 +39,8 @@ enum Kind {
 /// Whether a network is to be trained for a quantity.
 pub(super) fn needs_network(settings: &WorldSettings, like: Option<&WorldModel>, index: usize) -> bool {
     !matches!(settings.kind, WorldKind::GaussianProcess | WorldKind::Forest)
-        && like.is_none_or(|world| world.learned(index).predictor.layers().is_some())
+        // A line needs none.
+        && like.is_none_or(|world| world.learned(index).predictor.layers().is_some_and(|layers| layers > 0))
 }
 
 /// Puts something else in the place of networks where it is asked for, or does better. `like` is the first member of an

@@ -95,7 +95,7 @@ fn most_frequent(numbers: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// The least-squares forecast of a column from others, over the rows that move.
-fn forecast(columns: &[Vec<f64>], target: &[f64]) -> Option<Forecast> {
+pub(super) fn forecast(columns: &[Vec<f64>], target: &[f64]) -> Option<Forecast> {
     let count = columns.len() + 1;
     let mut normal = DMatrix::<f64>::identity(count, count) * 1e-9;
     let mut right = DVector::<f64>::zeros(count);

@@ -323,6 +323,7 @@ impl Race {
         random.sort_by(f64::total_cmp);
         let median = random.get(random.len() / 2).copied().unwrap_or(best);
         let way = best - median;
+        let way = if self.plan.tracks { way.min(best.abs()) } else { way };
         if way.is_finite() && way > 0.0 { way } else { best.abs().min(1.0) }
     }
 

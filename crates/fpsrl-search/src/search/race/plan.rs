@@ -83,6 +83,8 @@ pub(super) struct Plan {
     pub(super) horizon: usize,
     pub(super) dimensions: usize,
     pub(super) seed: u64,
+    /// Whether a set-point is to be followed: what is left of the error is then the measure of gains, not how badly random rules do.
+    pub(super) tracks: bool,
     /// The share of the usual evaluations that each phase makes: below 1 where a budget is too small for a single try.
     pub(super) pace: f64,
     /// The share of the usual evaluations of the second and the last way down: below 1 where they would leave too little of a
@@ -105,6 +107,7 @@ impl Plan {
             horizon: system.horizon(),
             dimensions: space.low().len(),
             seed: system.seed(),
+            tracks: system.states().iter().any(|state| state.tracks.is_some()),
             pace: 1.0,
             stamina: 1.0,
         };
