@@ -663,15 +663,15 @@ mod tests {
             RuleSpace::new(&system, &settings, &log).with_shared_widths().seen(&system),
             RuleSpace::new(&system, &settings, &log).on_slopes().with_shared_widths().seen(&system),
         ] {
-            // For each rule a mode (two numbers), an error, a sum and an output; two widths and one slope for both.
-            assert_eq!(space.low().len(), 2 * 5 + 2 + 1);
+            // For each rule a mode (two numbers), a set-point, an error, a sum and an output; three widths and one slope for both.
+            assert_eq!(space.low().len(), 2 * 6 + 3 + 1);
             for share in [0.1, 0.4, 0.8] {
                 let position: Vec<f64> =
                     space.low().iter().zip(space.high()).map(|(low, high)| low + share * (high - low)).collect();
                 let policy = space.decode(&position);
                 let [one, other] = &policy.actions[0].rules[..] else { panic!("there are two rules") };
                 assert_eq!(one.width[3..], other.width[3..], "widths are shared");
-                assert!(one.ignores(0) && one.ignores(1), "what is tracked is seen as its error");
+                assert!(one.ignores(0) && !one.ignores(1), "what is tracked is seen as its error");
                 let looks = share < 0.5;
                 assert_eq!(one.ignores(2), !looks);
                 assert!(!looks || (one.width[2] == MODE_WIDTH && [0.0, 1.0, 2.0].contains(&one.centre[2])), "{one:?}");

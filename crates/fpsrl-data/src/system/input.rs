@@ -256,12 +256,11 @@ impl System {
             || self.states.iter().any(|state| state.tracks.is_some_and(|tracking| tracking.set_point == variable))
     }
 
-    /// Whether rules may look at a variable: of a state that tracks a set-point they see the error instead of both, unless
-    /// the user says otherwise.
+    /// Whether rules may look at a variable: of a state that tracks a set-point they see the error instead of it, unless
+    /// the user says otherwise. The set-point itself tells what action is needed in the end.
     pub fn is_seen(&self, variable: usize) -> bool {
         let state = &self.states[variable];
-        let replaced = state.tracks.is_some() || (!state.is_derived() && self.is_blind_to(variable));
-        state.seen.unwrap_or(!replaced)
+        state.seen.unwrap_or(state.tracks.is_none())
     }
 
     /// What actions and states cost besides the reward, as a formula over the system's names; none if nothing does.
@@ -336,9 +335,9 @@ mod tests {
         assert_eq!((system.own_states(), system.input_count(), system.current_states()), (2, 3, 5));
         assert_eq!(system.policy_states().len(), 7);
         assert_eq!(system.place(), Some(12));
-        // Rules see the error instead of state and set-point; nothing moves by a set-point, a sum or a place.
+        // Rules see the error instead of the state; nothing moves by a set-point, a sum or a place.
         let seen: Vec<bool> = (0..7).map(|variable| system.is_seen(variable)).collect();
-        assert_eq!(seen, [false, true, false, true, true, true, true]);
+        assert_eq!(seen, [false, true, true, true, true, true, true]);
         let blind: Vec<&str> =
             (0..expected.len()).filter(|variable| system.is_blind_to(*variable)).map(|v| expected[v]).collect();
         assert_eq!(blind, ["SP", "PV_error", "PV_error_sum", PLACE]);

@@ -31,7 +31,8 @@ pub(super) struct Line {
 
 impl Line {
     fn at(&self, samples: &Samples, row: usize) -> f64 {
-        self.weights.iter().enumerate().map(|(input, weight)| weight * samples.input(row, input)).sum::<f64>() + self.offset
+        self.weights.iter().enumerate().map(|(input, weight)| weight * samples.input(row, input)).sum::<f64>()
+            + self.offset
     }
 
     /// Samples with so many times the line more.

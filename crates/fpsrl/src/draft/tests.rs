@@ -96,14 +96,14 @@ fn a_loop_is_drafted_with_its_set_point_its_disturbance_and_its_mode() {
 }
 
 #[test]
-fn moving_over_the_whole_range_costs_two_steps_of_usual_error() {
+fn moving_over_the_whole_range_costs_some_steps_of_usual_error() {
     let file = parsed(&drafted(&tank_text("PV;SP;DV;MV")));
     let rows = tank(2_500, 0.1);
     let error = rows.iter().map(|[y, r, ..]| (y - r).abs()).sum::<f64>() / rows.len() as f64;
     let limits = file["action"][0]["limits"].as_array().unwrap();
     let span = limits[1].as_float().unwrap() - limits[0].as_float().unwrap();
     let cost = file["action"][0]["move_cost"].as_float().unwrap();
-    assert!((cost * span / (0.9 * error) - 1.0).abs() < 0.06, "{cost} {span} {error}");
+    assert!((cost * span / (1.6 * error) - 1.0).abs() < 0.06, "{cost} {span} {error}");
 }
 
 #[test]
