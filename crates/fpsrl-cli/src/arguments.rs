@@ -14,7 +14,7 @@ use fpsrl::reproduce::{Scale, Settings};
 use fpsrl::search::SearchOptions;
 
 use crate::own_log;
-pub use operators::{PiArguments, UpdateArguments};
+pub use operators::{PiArguments, TradeArguments, UpdateArguments};
 pub use report::{ExplainArguments, ReportArguments};
 
 /// Readable fuzzy controllers from logged behaviour.
@@ -47,7 +47,8 @@ Examples:
   fpsrl export runs/a --to c                   the controller as C, with a certificate
   fpsrl nfq runs/a                             a yardstick, on the same log
   fpsrl pi runs/tank                           the PI controller that does best where a state tracks a set-point
-  fpsrl update runs/tank --log march.csv       more data later: the rules scored again, and searched on if that pays";
+  fpsrl update runs/tank --log march.csv       more data later: the rules scored again, and searched on if that pays
+  fpsrl trade runs/tank valve                  less movement of the valve, or less error: what each costs the other";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -166,6 +167,9 @@ pub enum Verb {
     /// Take in more data: a new run of the old log and the new one, its rules scored again and searched on from
     #[command(after_help = operators::UPDATE_EXAMPLES)]
     Update(UpdateArguments),
+    /// Weigh one cost more and less: the rules for each weight, of which none is both better and cheaper
+    #[command(after_help = operators::TRADE_EXAMPLES)]
+    Trade(TradeArguments),
     /// Reproduce the paper's table of a benchmark, beside the paper's figures
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),

@@ -49,6 +49,7 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
         Verb::Nfq(arguments) => nfq(arguments),
         Verb::Pi(arguments) => operators::pi(arguments),
         Verb::Update(arguments) => operators::update(arguments),
+        Verb::Trade(arguments) => operators::trade(arguments),
         Verb::Report(arguments) => report::report(arguments),
         Verb::Explain(arguments) => report::explain(arguments),
         Verb::Reproduce(arguments) => reproduce(arguments),

@@ -1,6 +1,7 @@
 //! The table at the end: what a person wants to know of a run.
 
 mod pi;
+mod trade;
 mod update;
 
 use std::fmt::Write;
@@ -14,6 +15,7 @@ use fpsrl::text::count;
 use fpsrl::tracking::ControlFigures;
 use fpsrl::world::quality::OpenLoop;
 pub use pi::pi;
+pub use trade::trade;
 pub use update::update;
 
 /// A run's figures and rules, as far as they are known.

@@ -21,6 +21,7 @@ use fpsrl_explain::{
 use fpsrl_search::figures::{Front, Summary};
 use fpsrl_search::returns::{true_returns, world_returns};
 use fpsrl_search::search::SearchRecord;
+use fpsrl_search::trade::Trade;
 use fpsrl_world::WorldSettings;
 
 /// Start states whose rollouts are compared with the log.
@@ -68,6 +69,8 @@ pub(super) struct Findings {
     pub(super) overlays: Vec<Overlay>,
     /// The policies of which none is both simpler and better, if they were searched.
     pub(super) front: Option<(Front, Vec<FuzzyPolicy>)>,
+    /// What one cost buys, if it has been traded.
+    pub(super) trade: Option<Trade>,
 }
 
 /// A state worth looking at, and what follows from it.
@@ -89,7 +92,7 @@ impl Findings {
         let Material {
             system, problem_text, world: world_settings, search_starts, starts, numerics, transitions, ..
         } = material;
-        let Material { worlds, policy, summary, raw, records, nfq, front, others, .. } = material;
+        let Material { worlds, policy, summary, raw, records, nfq, front, trade, others, .. } = material;
         progress.begin(Stage::Report, 5);
         let world = world_of(worlds, &system)?;
         let profile = DataProfile::new(&system, &transitions);
@@ -162,6 +165,7 @@ impl Findings {
             covered,
             overlays,
             front,
+            trade,
         };
         progress.update(Stage::Report, 5, Status::At("page"));
         Ok(findings)

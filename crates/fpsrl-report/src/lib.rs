@@ -19,6 +19,7 @@ mod rules;
 mod stretch;
 mod text;
 mod today;
+mod trade;
 mod verdict;
 mod weak;
 mod world;
@@ -33,6 +34,7 @@ use fpsrl_engine::simd::Numerics;
 use fpsrl_search::WorldSource;
 use fpsrl_search::figures::{Front, SimpleFigures, Summary};
 use fpsrl_search::search::SearchRecord;
+use fpsrl_search::trade::Trade;
 use fpsrl_world::WorldSettings;
 
 pub use world::{PageWorld, page_world};
@@ -67,6 +69,8 @@ pub struct Material {
     pub nfq: Option<(f64, Option<f64>)>,
     /// The policies of which none is both simpler and better, if they were searched.
     pub front: Option<(Front, Vec<FuzzyPolicy>)>,
+    /// What one cost buys, if it has been traded.
+    pub trade: Option<Trade>,
     /// Other runs of the same variables, whose rules are laid over those of this one.
     pub others: Vec<OtherRun>,
 }

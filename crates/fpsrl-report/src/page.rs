@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::findings::Findings;
 use super::modules::{STYLE, script};
 use super::payload::payload;
-use super::{front, proofs, rules, today, verdict, weak};
+use super::{front, proofs, rules, today, trade, verdict, weak};
 use fpsrl_base::error::Result;
 use fpsrl_explain::escape;
 
@@ -17,6 +17,7 @@ pub(super) fn page(findings: &Findings) -> Result<String> {
         ("verdict", "Verdict", verdict::verdict(findings)),
         ("today", "Today", today::today(findings)),
         ("rules", "Rules", rules::rules(findings) + &front::front(findings)),
+        ("trade", "Trade-off", trade::trade(findings)),
         ("watch", "In motion", rules::watch(findings)),
         ("surface", "Control surface", rules::surface(findings)),
         ("weak", "Weak starts", weak::weak(findings)),

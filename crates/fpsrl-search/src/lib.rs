@@ -19,6 +19,7 @@ mod source;
 mod space;
 pub mod task;
 pub mod tracking;
+pub mod trade;
 
 pub use budget::Budget;
 pub use settings::{

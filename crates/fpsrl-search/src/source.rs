@@ -48,6 +48,12 @@ impl WorldSource {
         lanes.collect()
     }
 
+    /// The same worlds whose steps cost something else besides their reward; none of a process, whose rewards are its own.
+    pub fn with_costs(&self, costs: Option<&str>) -> Option<Self> {
+        let Self::Learned(worlds) = self else { return None };
+        Some(Self::Learned(Box::new((worlds.0.with_costs(costs), worlds.1.clone()))))
+    }
+
     /// The first member on lanes.
     pub fn first(&self, system: &System) -> Result<Box<dyn World>> {
         self.on_lanes(system, 0.0)?.into_iter().next().ok_or(Error::Internal("a run has no world"))

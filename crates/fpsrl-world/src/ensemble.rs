@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NetworkWorld;
 use super::fit::{Member, fit_member};
+use super::known::KnownParts;
 use super::model::WorldModel;
 use super::support::{CautiousWorld, Support};
 use crate::WorldSettings;
@@ -142,6 +143,22 @@ impl LearnedWorlds {
         std::iter::once(&self.world).chain(&self.members)
     }
 
+    /// The same worlds whose steps cost something else besides their reward. That is learned before costs, so that nothing has
+    /// to be learned again.
+    pub fn with_costs(&self, costs: Option<&str>) -> Self {
+        let of = |model: &WorldModel| WorldModel {
+            known: KnownParts::with_costs(model.known.as_ref(), costs.map(str::to_owned)),
+            ..model.clone()
+        };
+        let all = |models: &[WorldModel]| models.iter().map(of).collect();
+        Self {
+            world: of(&self.world),
+            members: all(&self.members),
+            judges: all(&self.judges),
+            support: self.support.clone(),
+        }
+    }
+
     /// The members on lanes, under a user's caution.
     pub fn on_lanes(&self, caution: f64) -> Result<Vec<Box<dyn World>>> {
         self.all_members()
@@ -206,6 +223,25 @@ mod tests {
             assert!(steps[..index].iter().all(|other| other != value), "{steps:?}");
             assert!((value - steps[0]).abs() < 0.2, "{steps:?}");
         }
+    }
+
+    #[test]
+    fn other_costs_change_the_reward_of_every_world_and_nothing_else() {
+        let (system, settings, log) = parts(6_000);
+        let worlds = LearnedWorlds::learn(&system, &settings, &log, &Progress::silent()).unwrap();
+        // It is parsed once here, and must not be what the others go by.
+        let cheap = worlds.with_costs(Some("0.5 * abs(force)"));
+        let step = |world: &WorldModel| world.step(&[0.3, 1.0, 0.2, -0.5], &[4.0]);
+        let all = |worlds: &LearnedWorlds| -> Vec<(Vec<f64>, f64)> {
+            worlds.all_members().chain(&worlds.judges).map(step).collect()
+        };
+        let (free, half, dear) = (all(&worlds), all(&cheap), all(&cheap.with_costs(Some("2.0 * abs(force)"))));
+        assert_eq!(free.len(), 6);
+        for ((free, half), dear) in free.iter().zip(&half).zip(&dear) {
+            assert!(free.0 == half.0 && free.0 == dear.0);
+            assert!((free.1 - half.1 - 2.0).abs() < 1e-9 && (free.1 - dear.1 - 8.0).abs() < 1e-9);
+        }
+        assert_eq!(cheap.with_costs(None), worlds);
     }
 
     #[test]

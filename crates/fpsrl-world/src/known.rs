@@ -39,6 +39,12 @@ impl KnownParts {
         known.then(|| Self { reward, terminal, costs, parsed: Parsed::default() })
     }
 
+    /// The same with other costs.
+    pub(super) fn with_costs(known: Option<&Self>, costs: Option<String>) -> Option<Self> {
+        let (reward, terminal) = known.map_or((None, None), |known| (known.reward.clone(), known.terminal.clone()));
+        Self::new(reward, terminal, costs)
+    }
+
     /// The same over the variables of a world, parsed once.
     pub(super) fn kernel(&self, states: &[String], actions: &[String]) -> Result<&KnownKernel, FormulaError> {
         if let Some(parsed) = self.parsed.0.get() {

@@ -83,7 +83,7 @@ pub struct WorldSettings {
     pub reward: Option<Formula>,
     /// When a transition is absorbing, as a formula, if the user knows it.
     pub terminal: Option<Formula>,
-    /// What movement and leaving ranges cost besides the reward; it follows from the system.
+    /// What movement, leaving ranges and objectives cost besides the reward; it follows from the system.
     pub costs: Option<Formula>,
     /// Whether rollouts that follow a log's inputs also follow what the plant did beyond what is predicted.
     pub noise: bool,
@@ -236,6 +236,7 @@ impl WrittenWorld {
             costs: costs(system)?,
             noise: by_name("noise of a rollout", &NOISES, self.noise, true)?,
         };
+        check_objectives(system, settings.process.is_some(), settings.reward.is_some(), history)?;
         settings.check()?;
         Ok(settings)
     }
@@ -244,8 +245,12 @@ impl WrittenWorld {
 /// Whether rollouts follow the log's noise, by name.
 const NOISES: [(&str, bool); 2] = [("log", true), ("none", false)];
 
-/// What a system's movements and ranges cost.
+/// What a system's movements, ranges and objectives cost.
 fn costs(system: &System) -> Result<Option<Formula>> {
+    for objective in system.objectives() {
+        // Each by itself, so that a fault is told where it stands, and none reaches beyond its own parentheses.
+        understood(&format!("objective.{}.cost", objective.name), &objective.cost, system, Kind::Number, "")?;
+    }
     let Some(text) = system.costs() else { return Ok(None) };
     let formula = Formula::parse(&text, &system.formula_names(), Kind::Number).map_err(|error| {
         let rule = format!("a price needs names that can stand in a formula: {error}");
@@ -255,19 +260,39 @@ fn costs(system: &System) -> Result<Option<Formula>> {
     Ok(Some(formula))
 }
 
+/// Whether worlds can tell what objectives cost: their rewards must be those of a formula, or of a log that is imported.
+fn check_objectives(system: &System, process: bool, known_reward: bool, history: Option<History>) -> Result<()> {
+    let Some(objective) = system.objectives().first() else { return Ok(()) };
+    let key = format!("objective.{}", objective.name);
+    if process {
+        let rule = "the rewards of a simulator are its own";
+        return Err(Error::setting(key, "given", rule, "let the simulator take the cost off its rewards"));
+    }
+    if !known_reward && history.is_none() {
+        let rule = "its cost is taken off rewards when a log is imported, or off those of a formula";
+        let hint = "write `file = \"log.csv\"` below [data], or `reward = \"…\"` below [world]";
+        return Err(Error::setting(key, "given", rule, hint));
+    }
+    Ok(())
+}
+
 /// A formula, unless it is missing or the word "learn".
 fn formula(key: &str, text: Option<String>, system: &System, kind: Kind) -> Result<Option<Formula>> {
     let Some(text) = text.filter(|text| text != "learn") else { return Ok(None) };
+    understood(key, &text, system, kind, "; or write \"learn\"").map(Some)
+}
+
+/// A formula over a system's names; `or` is what else may be written.
+fn understood(key: &str, text: &str, system: &System, kind: Kind, or: &str) -> Result<Formula> {
     let names = system.formula_names();
-    let formula = Formula::parse(&text, &names, kind).map_err(|error| {
+    Formula::parse(text, &names, kind).map_err(|error| {
         let unknown = error.unknown.as_deref();
         let meant = unknown.and_then(|name| past(name, &names, system).or_else(|| near(name, &names)));
         let functions = Function::ALL.map(Function::name).join(", ");
-        let known = format!("variables: {}; functions: {functions}; or write \"learn\"", names.join(", "));
+        let known = format!("variables: {}; functions: {functions}{or}", names.join(", "));
         let hint = meant.map_or_else(|| known.clone(), |meant| format!("{meant}; {known}"));
-        Error::setting(key, escaped(&text), format!("in it, {error}"), hint)
-    })?;
-    Ok(Some(formula))
+        Error::setting(key, escaped(text), format!("in it, {error}"), hint)
+    })
 }
 
 /// Of a name that would be known if the log's rows carried more of their past: what it takes.
@@ -332,6 +357,43 @@ mod tests {
             ..WrittenSystem::default()
         };
         written.check(&Surroundings { history: Some(history), ..Surroundings::default() }).unwrap()
+    }
+
+    #[test]
+    fn an_objective_is_a_formula_over_the_systems_names_of_a_log_that_is_imported() {
+        let check = |cost: &str, process: Option<Vec<String>>, reward: Option<&str>, history: Option<History>| {
+            let text = format!(
+                "name = 'p'\nhorizon = 10\nstart = 'data'\n[[state]]\nname = 'Q1'\n[[action]]\nname = 'valve'\n\
+                 limits = [0.0, 1.0]\n[[objective]]\nname = 'energy'\nweight = 2.0\ncost = '{cost}'\n"
+            );
+            let around = Surroundings { history, simulated: process.is_some(), ..Surroundings::default() };
+            let system = toml::from_str::<WrittenSystem>(&text).unwrap().check(&around).unwrap();
+            let world = WrittenWorld { process, reward: reward.map(str::to_owned), ..WrittenWorld::default() };
+            world.check(&system, history, false)
+        };
+        let log = Some(History::Steps(0));
+        let costs = check("valve - 0.25", None, None, log).unwrap().costs.unwrap();
+        // Of previous Q1, valve, Q1 and next Q1: what is below 0 counts as 0.
+        assert_eq!(costs.evaluate(&[0.0, 0.75, 0.0, 0.0]), 1.0);
+        assert_eq!(costs.evaluate(&[0.0, 0.0, 0.0, 0.0]), 0.0);
+        assert!(check("Q1", None, Some("-Q1"), None).is_ok());
+        let refused = |cost: &str, process: Option<Vec<String>>, history: Option<History>| {
+            let error = check(cost, process, None, history).unwrap_err();
+            format!("{error} / {}", error.hint().unwrap())
+        };
+        for (cost, told) in [
+            ("vlave", "did you mean `valve`?"),
+            ("valve_1", "needs `history = 1` below [data]"),
+            ("valve > 0.5", "`objective.energy.cost`"),
+            ("", "`objective.energy.cost`"),
+            ("learn", "`objective.energy.cost`"),
+            ("valve) + (Q1", "`objective.energy.cost`"),
+        ] {
+            let said = refused(cost, None, log);
+            assert!(said.contains(told) && !said.contains("\"learn\";"), "{cost}: {said}");
+        }
+        assert!(refused("valve", Some(vec!["simulator".into()]), None).contains("rewards of a simulator are its own"));
+        assert!(refused("valve", None, None).contains("`file = \"log.csv\"` below [data]"));
     }
 
     #[test]

@@ -48,7 +48,9 @@ pub use fpsrl_base::{Error, Remedy, Result, error, files, progress, random, reme
 pub use fpsrl_data::plant;
 pub use fpsrl_engine::{angle, formula, rollout, simd};
 pub use fpsrl_exchange::{import, verify};
-pub use fpsrl_search::{baseline, figures, gain, optimiser, pi_result, promise, returns, search, task, tracking};
+pub use fpsrl_search::{
+    baseline, figures, gain, optimiser, pi_result, promise, returns, search, task, tracking, trade,
+};
 pub use problem::Problem;
 pub use progress::{Progress, Stop};
 pub use stage::{Found, Judged, Log, Worlds};

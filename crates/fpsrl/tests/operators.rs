@@ -121,6 +121,89 @@ fn movement_has_its_price_in_the_logs_rewards_too() {
 }
 
 #[test]
+fn an_objective_is_taken_off_the_logs_rewards_known_or_learned() {
+    let directory = tempfile::tempdir().unwrap();
+    let of = |changed: &[(&str, &str)]| {
+        let problem = problem(directory.path(), false, changed);
+        (Log::new(&problem, &Progress::silent()).unwrap().transitions().clone(), problem)
+    };
+    let free = ("keep = [0.0, 9.0]\n", "");
+    // What is below 0 counts as 0: a valve that is nearly closed earns nothing.
+    let objective = ("[data]", "[[objective]]\nname = 'flow'\ncost = '10 * (OUT - 0.3)'\nweight = 0.5\n[data]");
+    // A reward of the log's own: here, one of its columns.
+    let learned = ("reward = '-abs(PV - SP)'\n", "");
+    let column = ("time = 't'", "time = 't'\nreward = 'SP'");
+    for base in [&[free][..], &[free, learned, column]] {
+        let (with, _) = of(&[base, &[objective]].concat());
+        let (without, _) = of(base);
+        assert_eq!(with.len(), without.len());
+        for row in 0..with.len() {
+            let cost = 5.0 * (with.actions[0][row] - 0.3).max(0.0);
+            assert!((without.rewards[row] - with.rewards[row] - cost).abs() < 1e-9, "row {row}");
+        }
+    }
+    // Worlds learn the reward before costs, and take the cost off themselves.
+    let (log, problem) = of(&[free, learned, column, objective]);
+    let worlds = worlds(&problem);
+    let world = &worlds.learned().unwrap().world;
+    let (mut earned, mut told) = (0.0, 0.0);
+    for row in (0..log.len()).step_by(7) {
+        let of = |columns: &[Vec<f64>]| columns.iter().map(|column| column[row]).collect::<Vec<f64>>();
+        let [state, action, next] = [&log.states, &log.actions, &log.next_states].map(|columns| of(columns));
+        earned += log.rewards[row];
+        told += world.reward(&state, &action, &next) - world.costs(&state, &action, &next);
+        let cost = 5.0 * (action[0] - 0.3).max(0.0);
+        assert!((world.costs(&state, &action, &next) - cost - 0.2 * moved(&log, row)).abs() < 1e-9);
+    }
+    assert!((earned - told).abs() < 0.05 * earned.abs(), "{earned} {told}");
+}
+
+/// How far the valve moved in a row of the log.
+fn moved(log: &fpsrl::data::Transitions, row: usize) -> f64 {
+    (log.actions[0][row] - log.states[log.states.len() - 2][row]).abs()
+}
+
+#[test]
+fn a_trade_that_is_stopped_writes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut problem =
+        problem(directory.path(), false, &[("members = 3", "members = 2"), ("epochs = 20", "epochs = 3")]);
+    problem.search.budget = Some(Budget::Steps(100_000));
+    problem.evaluation.start_states = 20;
+    let path = directory.path().join("run");
+    let run = fpsrl::run::generate(&problem, &path, false, &Progress::silent()).unwrap();
+    let options = fpsrl::search::SearchOptions::of(&problem.search, true);
+    run.fit(&Progress::silent()).unwrap();
+    run.search(options, &Progress::silent()).unwrap();
+    run.evaluate(options, &Progress::silent()).unwrap();
+    let names = || {
+        let entries = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name());
+        entries.collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names();
+    // Asked for when the second search begins.
+    let stop = fpsrl::Stop::default();
+    let asked = stop.clone();
+    let progress = Progress::new(move |event| {
+        if let fpsrl::progress::Event::Noticed(notice) = event
+            && notice.to_string().starts_with("search 2 of 2")
+        {
+            asked.request();
+        }
+    });
+    let of = |name: &str| fpsrl::run::TradeOptions { name: name.into(), factors: vec![0.5, 2.0], effort: None };
+    let error = run.trade(&of("OUT"), &progress.stopped_by(&stop)).unwrap_err();
+    assert!(matches!(error, fpsrl::Error::Stopped { .. }), "{error}");
+    assert_eq!(names(), before);
+    assert!(run.trade_result().unwrap().is_none());
+    // A range that a state should keep to has a price as well.
+    let trade = run.trade(&of("PV"), &Progress::silent()).unwrap();
+    assert_eq!((trade.kind.as_str(), trade.weight), ("range", 1.0));
+    let (read, policies) = run.trade_result().unwrap().unwrap();
+    assert!(read == trade && policies.len() == trade.points.len());
+}
+
+#[test]
 fn the_same_seed_gives_the_same_policy_and_a_run_directory_the_same_worlds() {
     let directory = tempfile::tempdir().unwrap();
     let problem = problem(directory.path(), false, &[]);

@@ -1,10 +1,10 @@
-//! Arguments of `pi` and `update`, the verbs of those who run a plant.
+//! Arguments of `pi`, `update` and `trade`, the verbs of those who run a plant.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use fpsrl::baseline::pi_given::GivenPi;
-use fpsrl::run::{PiOptions, UpdateOptions};
+use fpsrl::run::{FACTORS, PiOptions, TradeOptions, UpdateOptions};
 
 use super::export::named_value;
 use super::{Existing, Manner};
@@ -28,6 +28,18 @@ Examples:
   fpsrl update runs/tank --log march.csv       into runs/tank-updated
   fpsrl update runs/tank --log march.csv --log april.csv --out runs/spring --effort normal
   fpsrl update runs/tank --log march.csv --no-search";
+
+pub const TRADE_EXAMPLES: &str = "\
+NAME is an action with `move_cost`, a state with `keep`, or an [[objective]]. Its weight is multiplied by each factor, and rules are
+searched again on the run's worlds; nothing is learned again. All results and the run's own rules are scored from the same start
+states: by the return without this cost, and by the cost of a step. Those of which none is both better and cheaper are in
+trade.json and trade/. The run's own rules stay.
+
+Examples:
+  fpsrl trade runs/motor voltage               what less movement of the voltage costs, and what more of it buys
+  fpsrl trade runs/hall energy --factors 0.5,2,8 --effort quick
+  fpsrl import runs/motor/trade/policy-2.json --into runs/motor
+                                               takes one over; then fpsrl evaluate runs/motor";
 
 /// A run directory whose worlds controllers are tuned on.
 #[derive(Debug, Args)]
@@ -79,6 +91,25 @@ pub struct UpdateArguments {
     pub manner: Manner,
 }
 
+/// A run, and the cost that is weighed differently.
+#[derive(Debug, Args)]
+pub struct TradeArguments {
+    /// The run directory
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The cost: an action with `move_cost`, a state with `keep`, or an [[objective]]
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// What its weight is multiplied by, a search each [default: 0.25,0.5,2,4]
+    #[arg(long, value_name = "NUMBER,NUMBER...", value_delimiter = ',', allow_hyphen_values = true)]
+    pub factors: Option<Vec<f64>>,
+    /// How many tries each search makes at most: quick, normal or thorough [default: as in the run]
+    #[arg(long, value_name = "EFFORT")]
+    pub effort: Option<String>,
+    #[command(flatten)]
+    pub manner: Manner,
+}
+
 /// `valve=level`.
 fn names(text: &str) -> Result<(String, String), String> {
     let (action, state) = text.split_once('=').ok_or("write it as ACTION=STATE")?;
@@ -95,6 +126,14 @@ impl PiArguments {
             follows: self.follows.clone(),
         };
         PiOptions { given: (!given.is_empty()).then_some(given), into: self.into }
+    }
+}
+
+impl TradeArguments {
+    /// Which cost is traded, and how.
+    pub fn options(&self) -> TradeOptions {
+        let factors = self.factors.clone().unwrap_or_else(|| FACTORS.to_vec());
+        TradeOptions { name: self.name.clone(), factors, effort: self.effort.clone() }
     }
 }
 

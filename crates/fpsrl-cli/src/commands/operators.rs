@@ -1,11 +1,11 @@
-//! `pi` and `update`: the controller that a plant has, and the data that come later.
+//! `pi`, `update` and `trade`: the controller that a plant has, the data that come later, and what a cost buys.
 
 use fpsrl::files;
 use fpsrl::run::RunDirectory;
 
 use super::{begin, print};
 use crate::Failure;
-use crate::arguments::{PiArguments, UpdateArguments};
+use crate::arguments::{PiArguments, TradeArguments, UpdateArguments};
 use crate::table;
 
 /// Tunes or scores PI controllers.
@@ -32,6 +32,23 @@ pub fn update(arguments: &UpdateArguments) -> Result<(), Failure> {
     let update = RunDirectory::open(&arguments.run)?.update(&arguments.options(), &bars).map_err(again)?;
     print(manner, || files::to_json(&update), || Ok(table::update(&update)))?;
     bars.say(&format!("the new run is in {}", update.run.display()));
+    Ok(())
+}
+
+/// Weighs one cost more and less.
+pub fn trade(arguments: &TradeArguments) -> Result<(), Failure> {
+    let manner = &arguments.manner;
+    let bars = begin(manner);
+    let run = RunDirectory::open(&arguments.run)?;
+    let _lock = run.lock()?;
+    let trade = run.trade(&arguments.options(), &bars).map_err(again)?;
+    print(manner, || files::to_json(&trade), || table::trade(&run, &trade))?;
+    bars.say(&format!("the figures are in {}", run.file("trade.json").display()));
+    if let Some(point) = trade.points.iter().find(|point| !point.present) {
+        let (file, run) = (run.file("trade").join(&point.file), run.path().display());
+        bars.say(&format!("to take one, `fpsrl import {} --into {run}`, then `fpsrl evaluate {run}`", file.display()));
+    }
+    bars.say(&format!("`fpsrl report {}` shows them in the page", run.path().display()));
     Ok(())
 }
 

@@ -207,8 +207,14 @@ impl Recording {
         transitions.inputs = system.input_count();
         // A reward may look at errors; rows get their places anew once it is known which of them are kept.
         history::derive(system, &mut transitions);
-        let mut transitions = with_known_rewards(reward, transitions, &mut report);
+        if let Some(reward) = reward {
+            transitions.rewards = transitions.rewards_by(reward);
+        }
         transitions.subtract(costs);
+        // What formulas make is a number or no reward at all.
+        if reward.is_some() || costs.is_some() {
+            transitions = with_finite_rewards(transitions, &mut report);
+        }
         let remembers = system.longest_lag() > 0 || log.history == History::Auto;
         report.history = remembers.then_some(HistoryReport { lost, ..history });
         report.episodes = count_episodes(&transitions);
@@ -491,14 +497,8 @@ impl Appending<'_> {
     }
 }
 
-/// Puts the rewards of a formula in; rows of which it makes no number are counted as missing.
-fn with_known_rewards(
-    reward: Option<&Formula>,
-    mut transitions: Transitions,
-    report: &mut ImportReport,
-) -> Transitions {
-    let Some(reward) = reward else { return transitions };
-    transitions.rewards = transitions.rewards_by(reward);
+/// The rows whose reward is a number; the others are counted as missing.
+fn with_finite_rewards(transitions: Transitions, report: &mut ImportReport) -> Transitions {
     let rows: Vec<usize> = (0..transitions.len()).filter(|&row| transitions.rewards[row].is_finite()).collect();
     if rows.len() == transitions.len() {
         return transitions;

@@ -18,6 +18,7 @@ pub(super) fn general() -> System {
         success: None,
         states: Vec::new(),
         actions: Vec::new(),
+        objectives: Vec::new(),
         start: StartRule::Ranges,
         start_pool: None,
         history: None,

@@ -262,32 +262,6 @@ impl System {
         let state = &self.states[variable];
         state.seen.unwrap_or(state.tracks.is_none())
     }
-
-    /// What actions and states cost besides the reward, as a formula over the system's names; none if nothing does.
-    pub fn costs(&self) -> Option<String> {
-        let mut parts = Vec::new();
-        for (index, action) in self.actions.iter().enumerate() {
-            let Some(price) = action.move_cost else { continue };
-            let last = self
-                .states
-                .iter()
-                .find(|state| state.lag.is_some_and(|lag| lag.of == Lagged::Action(index) && lag.steps == 1));
-            match (&action.set_point, last) {
-                // A change is itself the movement.
-                (Some(_), _) => parts.push(format!("{price:?} * abs({})", action.name)),
-                (None, Some(last)) => {
-                    parts.push(format!("{price:?} * abs({} - previous_{})", action.name, last.name));
-                }
-                (None, None) => {}
-            }
-        }
-        for state in &self.states {
-            let Some(Keep { range: [low, high], price, .. }) = state.keep else { continue };
-            let name = &state.name;
-            parts.push(format!("{price:?} * max(0.0, max({low:?} - {name}, {name} - {high:?}))"));
-        }
-        (!parts.is_empty()).then(|| parts.join(" + "))
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! What is controlled: variables, actions, horizon, discount, and where rollouts start.
 //!
 //! A [`System`] has been checked, and cannot be changed into one that has not: its fields are private. [`WrittenSystem`] is
-//! what a user writes: the first lines of `problem.toml`, its `[[state]]` and its `[[action]]`.
+//! what a user writes: the first lines of `problem.toml`, its `[[state]]`, `[[input]]`, `[[action]]` and
+//! `[[objective]]`.
 
 mod angle;
 mod benchmarks;
 mod input;
 mod lag;
+mod price;
 mod starts;
 mod text;
 mod written;
@@ -20,6 +22,7 @@ use crate::plant::PlantKind;
 pub use angle::{AngleUnit, WrittenAngle};
 pub use input::{Input, InputRule, Keep, PLACE, Tracking, WrittenInput};
 pub use lag::{Carried, HISTORIES, History, LONGEST_HISTORY, Lag, Lagged, Lags, SetPoint};
+pub use price::{Objective, Price, PriceKind, WrittenObjective};
 pub use starts::FAR;
 pub use written::{Surroundings, WrittenAction, WrittenState, WrittenSystem, benchmark_names};
 
@@ -42,6 +45,7 @@ pub struct System {
     success: Option<f64>,
     states: Vec<StateVariable>,
     actions: Vec<ActionVariable>,
+    objectives: Vec<Objective>,
     start: StartRule,
     start_pool: Option<Arc<Vec<Vec<f64>>>>,
     history: Option<History>,

@@ -6,7 +6,7 @@ use fpsrl_base::settings::{Lines, bounds, number, quoted, quoted_list};
 use super::{InputRule, System};
 
 impl System {
-    /// The first lines of `problem.toml`, its `[[state]]` and its `[[action]]`: each with its value and what it means.
+    /// The first lines of `problem.toml`, its `[[state]]`, `[[input]]`, `[[action]]` and `[[objective]]`: each with its value and what it means.
     pub fn write(&self, file: &mut Lines) {
         file.key("format", FORMAT, "version of this file's layout");
         file.key("name", quoted(&self.name), "the run directory is called after it");
@@ -98,6 +98,7 @@ impl System {
                 file.key("move_cost", number(price), "what a unit of movement in a step costs");
             }
         }
+        self.write_objectives(file);
     }
 }
 

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::angle::{WrittenAngle, check_degrees};
 use super::input::{Keep, Tracking, WrittenInput};
 use super::lag::{self, History, LONGEST_HISTORY, Lags, SetPoint};
+use super::price::WrittenObjective;
 use super::{ActionVariable, StartRule, StateVariable, System, benchmarks};
 use crate::plant::PlantKind;
 
@@ -65,6 +66,9 @@ pub struct WrittenSystem {
     /// Actions.
     #[serde(default, rename = "action")]
     pub actions: Vec<WrittenAction>,
+    /// Objectives: what steps cost besides their reward.
+    #[serde(default, rename = "objective")]
+    pub objectives: Vec<WrittenObjective>,
     /// Where rollouts start: "ranges", "data", "episodes", or the path of a file with a state in each row.
     pub start: Option<String>,
 }
@@ -193,6 +197,10 @@ impl WrittenSystem {
             let rule = "a built-in plant has no inputs and no set-points";
             return Err(Error::setting("input", "given", rule, "leave `plant` out, or give a log of your own"));
         }
+        if plant.is_some() && !self.objectives.is_empty() {
+            let rule = "a built-in plant has its own reward";
+            return Err(Error::setting("objective", "given", rule, "leave it out, or give a log of your own"));
+        }
         for input in self.inputs {
             states.push(input.check()?);
         }
@@ -217,6 +225,7 @@ impl WrittenSystem {
             success: self.success.map_or(defaults.success, OrWord::value),
             states,
             actions,
+            objectives: self.objectives.into_iter().map(WrittenObjective::complete).collect(),
             start,
             start_pool: None,
             history: around.history,
@@ -569,7 +578,7 @@ impl System {
             one_line(&key("unit"), &action.unit)?;
             range(&key("limits"), action.limits, false)?;
         }
-        Ok(())
+        self.check_objectives()
     }
 }
 

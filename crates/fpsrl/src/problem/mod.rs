@@ -8,8 +8,9 @@ mod written;
 pub use fpsrl_base::files::FORMAT;
 pub use fpsrl_base::settings::{OneOrMany, OrAuto, OrWord};
 pub use fpsrl_data::system::{
-    ActionVariable, AngleUnit, Carried, HISTORIES, History, LONGEST_HISTORY, Lag, Lagged, Lags, SetPoint, StartRule,
-    StateVariable, WrittenAction, WrittenAngle, WrittenState, WrittenSystem, benchmark_names,
+    ActionVariable, AngleUnit, Carried, HISTORIES, History, LONGEST_HISTORY, Lag, Lagged, Lags, Objective, Price,
+    PriceKind, SetPoint, StartRule, StateVariable, WrittenAction, WrittenAngle, WrittenObjective, WrittenState,
+    WrittenSystem, benchmark_names,
 };
 pub use fpsrl_data::{DataSettings, LogSettings, Row, System, WrittenData};
 pub use fpsrl_engine::formula::{Formula, FormulaError, Function, Kind};

@@ -4,8 +4,8 @@ use super::directory::RunDirectory;
 use super::graph::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, START, SUMMARY};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::policy::FuzzyPolicy;
-use crate::problem::Problem;
+use crate::policy::{FuzzyPolicy, RuleSpace};
+use crate::problem::{OrAuto, Problem, WrittenProblem};
 use crate::progress::Progress;
 
 impl RunDirectory {
@@ -39,6 +39,28 @@ impl RunDirectory {
             self.remove(under_way)?;
         }
         prepared.commit()
+    }
+
+    /// The problem of a search that begins with a policy: with as many rules as that has, whatever number they once grew from.
+    /// Rules of another form, such as an expert's, cannot be moved in the problem's: then the search begins anew.
+    pub(super) fn searched_alike<'a>(
+        &self,
+        policy: &'a FuzzyPolicy,
+        change: impl Fn(&mut WrittenProblem),
+    ) -> Result<(Problem, Option<&'a FuzzyPolicy>)> {
+        let alike = self.problem_with(|written| {
+            change(written);
+            written.policy.rules = Some(OrAuto::Count(policy.rule_count() as u64));
+            written.policy.front = Some(false);
+        });
+        let fits = |problem: &Problem| -> Result<bool> {
+            let space = RuleSpace::new(&problem.system, &problem.policy, &self.transitions(problem)?);
+            Ok(space.encode(policy).is_some())
+        };
+        match alike {
+            Ok(problem) if fits(&problem)? => Ok((problem, Some(policy))),
+            _ => Ok((self.problem_with(change)?, None)),
+        }
     }
 
     /// The angles that a policy measures around the circle where the problem's rules do not, or the other way round. A search
@@ -100,8 +122,7 @@ impl RunDirectory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{ActionRules, Quantity, Rule, RuleSpace};
-    use crate::problem::WrittenProblem;
+    use crate::policy::{ActionRules, Quantity, Rule};
 
     fn expert() -> FuzzyPolicy {
         let rule = |velocity: f64, output: f64| Rule { centre: vec![velocity, -0.3], width: vec![0.5, 0.9], output };

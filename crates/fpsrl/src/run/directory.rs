@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::graph::{self, FRONT, FRONT_TABLE, GRAPH, POLICY, PROBLEM, START, SUMMARY, TRANSITIONS};
+use super::graph::{self, FRONT, FRONT_TABLE, GRAPH, POLICY, PROBLEM, START, SUMMARY, TRADE_POLICIES, TRANSITIONS};
 use super::lock::{self, Lock};
 use crate::data::{Transitions, csv};
 use crate::error::{Error, Result};
@@ -165,7 +165,8 @@ impl RunDirectory {
 
     /// Removes a file of the run; one that is not there is no error.
     pub(super) fn remove(&self, name: &str) -> Result<()> {
-        if name == FRONT { remove_front(&self.file(FRONT)) } else { remove(&self.file(name)) }
+        let path = self.file(name);
+        if [FRONT, TRADE_POLICIES].contains(&name) { remove_policies(&path) } else { remove(&path) }
     }
 }
 
@@ -177,8 +178,8 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes the front of an earlier search: its table, its policies, and the directory if nothing else is in it.
-fn remove_front(path: &Path) -> Result<()> {
+/// Removes the policies of an earlier search, their table if it is beside them, and the directory if nothing else is in it.
+fn remove_policies(path: &Path) -> Result<()> {
     let ours = |name: &str| name == FRONT_TABLE || (name.starts_with("policy-") && name.ends_with(".json"));
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(ours) {

@@ -46,6 +46,10 @@ pub(super) const NFQ_CHECKPOINT: &str = "nfq.checkpoint.json";
 pub(super) const PI: &str = "pi.json";
 /// What more data have changed.
 pub(super) const UPDATE: &str = "update.json";
+/// The table of what one cost buys.
+pub(super) const TRADE: &str = "trade.json";
+/// A directory: the policies of that table.
+pub(super) const TRADE_POLICIES: &str = "trade";
 
 /// A file of a run.
 pub(super) struct Entry {
@@ -62,7 +66,7 @@ const fn made(name: &'static str, verb: &'static str, from: &'static [&'static s
 }
 
 /// Every file that fpsrl writes into a run directory. Each stands after those that it is made from.
-pub(super) const GRAPH: [Entry; 20] = [
+pub(super) const GRAPH: [Entry; 22] = [
     made(PROBLEM, "generate", &[]),
     made(TRANSITIONS, "generate", &[PROBLEM]),
     made(DATA, "generate", &[TRANSITIONS]),
@@ -79,9 +83,11 @@ pub(super) const GRAPH: [Entry; 20] = [
     made(POLICY, "search", &[WORLD]),
     made(SEARCH, "search", &[POLICY]),
     made(FRONT, "search", &[WORLD, POLICY]),
+    made(TRADE_POLICIES, "trade", &[WORLD, POLICY]),
+    made(TRADE, "trade", &[WORLD, POLICY, TRADE_POLICIES]),
     made(SUMMARY, "evaluate", &[PROBLEM, TRANSITIONS, WORLD, POLICY]),
     made(SIMPLE, "report", &[POLICY, SUMMARY]),
-    made(REPORT, "report", &[POLICY, SUMMARY, SEARCH, FRONT, NFQ]),
+    made(REPORT, "report", &[POLICY, SUMMARY, SEARCH, FRONT, NFQ, TRADE]),
     made(UPDATE, "update", &[WORLD, POLICY]),
 ];
 
@@ -118,9 +124,10 @@ mod tests {
 
     #[test]
     fn what_follows_from_a_file_is_removed_from_its_end() {
-        assert_eq!(after(POLICY), [UPDATE, REPORT, SIMPLE, SUMMARY, FRONT, SEARCH]);
+        assert_eq!(after(POLICY), [UPDATE, REPORT, SIMPLE, SUMMARY, TRADE, TRADE_POLICIES, FRONT, SEARCH]);
         assert!(after(WORLD).contains(&PI) && !after(POLICY).contains(&PI));
         assert!(after(TRANSITIONS).contains(&WORLD) && !after(WORLD).contains(&START));
+        assert_eq!(after(TRADE), [REPORT]);
         assert_eq!(after(REPORT), Vec::<&str>::new());
     }
 }

@@ -143,7 +143,8 @@ impl RunDirectory {
         let numerics = SearchOptions::of(&problem.search, true).numerics;
         let judged = Judged::of(&worlds, problem.clone(), policy, summary, numerics);
         let records = self.search_records(judged.summary())?;
-        Ok(judged.searched(records, self.front()?))
+        let trade = self.trade_result()?.map(|(trade, _)| trade);
+        Ok(judged.searched(records, self.front()?).traded(trade))
     }
 
     /// What can be exported: the policy, and what is known of it if anything is. The rules alone need no world model.

@@ -16,6 +16,7 @@
 //! | `nfq.json`, `nfq.csv` | nfq    | the policy of NFQ with its figures, and a row an iteration |
 //! | `pi.json`         | pi         | P and PI controllers, tuned or given, with their figures  |
 //! | `update.json`     | update     | what more data have changed                               |
+//! | `trade.json`, `trade/` | trade | the policies of which none is both better without one cost and cheaper |
 //! | `report.html`     | report     | everything for people, in one page                        |
 //! | `policy.simple.json` | report  | the rules without the conditions that do not matter       |
 //! | `summary.json`    | each stage | the figures so far; `evaluate` adds the last of them      |
@@ -37,6 +38,7 @@ mod origins;
 mod pi;
 mod stages;
 mod starts;
+mod trade;
 mod update;
 
 pub use crate::figures::{
@@ -48,4 +50,5 @@ pub use graph::REPORT;
 pub use lock::Lock;
 pub use pi::{PiComparison, PiOptions};
 pub use stages::{generate, save_log};
+pub use trade::{FACTORS, TradeOptions};
 pub use update::{Dated, RuleChange, SearchedOn, Standing, Update, UpdateOptions};

@@ -6,6 +6,7 @@
 //! | `summary.json` | the log, the worlds, the policy, the record of its search, the problem and its `[evaluation]` |
 //! | `front.json`   | the worlds, and each of its policies                             |
 //! | `nfq.json`, `pi.json`, checkpoints | the worlds                                   |
+//! | `trade.json`   | the worlds, the policy, the problem and its `[evaluation]`, and each of its own policies |
 //! | `policy.simple.json` | by `summary.json`: that of the policy that it was made from |
 //!
 //! Whoever loads one of them asks here first. What does not belong together is refused with both names and the verb to run
@@ -163,7 +164,17 @@ pub(super) fn world_digest(problem: &Problem) -> Result<String> {
     let set_point = |action: &ActionVariable| action.set_point.as_ref().map(|point| point.limits);
     let actions: Vec<_> =
         problem.system.actions().iter().map(|action| (&action.name, action.rate, set_point(action))).collect();
-    digest(&(problem.system.seed(), table(problem)?.get("world"), states, actions))
+    let settings = (problem.system.seed(), table(problem)?.get("world").cloned(), states, actions);
+    // Worlds carry what steps cost: with another weight they are others.
+    match problem.system.costs() {
+        None => digest(&settings),
+        Some(costs) => digest(&(settings, costs)),
+    }
+}
+
+/// The digests of everything that the score of a policy depends on besides files.
+pub(super) fn settings_digests(problem: &Problem) -> Result<[String; 2]> {
+    Ok([problem_digest(problem)?, evaluation_digest(problem)?])
 }
 
 /// The digest of everything that figures depend on besides files and `[evaluation]`.
@@ -211,5 +222,21 @@ mod tests {
         assert_ne!(world_digest(&other_seed(&problem)).unwrap(), world_digest(&problem).unwrap());
         other.world.members += 1;
         assert_ne!(world_digest(&other).unwrap(), world_digest(&problem).unwrap());
+    }
+
+    #[test]
+    fn the_weight_of_a_cost_is_a_part_of_problem_and_worlds() {
+        let of = |weight: f64, cost: &str| {
+            let text = format!(
+                "name = 'p'\nhorizon = 10\n[[state]]\nname = 'x'\n[[action]]\nname = 'u'\nlimits = [0.0, 1.0]\n[[objective]]\n\
+                 name = 'energy'\ncost = '{cost}'\nweight = {weight:?}\n[data]\nfile = 'log.csv'\n"
+            );
+            let problem = crate::problem::WrittenProblem::parse(&text, "p.toml".as_ref()).unwrap().check().unwrap();
+            [problem_digest(&problem).unwrap(), world_digest(&problem).unwrap()]
+        };
+        assert_eq!(of(0.5, "u"), of(0.5, "u"));
+        for other in [of(0.25, "u"), of(0.5, "x * u")] {
+            assert!(other[0] != of(0.5, "u")[0] && other[1] != of(0.5, "u")[1]);
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::checkpoint::{self, CheckpointKeeper};
 use super::directory::{self, RunDirectory};
 use super::graph::{
     CHECKPOINT, CHECKPOINT_ROWS, DATA, FRONT, FRONT_TABLE, GROWTH, NFQ, POLICY, PROBLEM, REPORT, SEARCH, SIMPLE,
-    SUMMARY, TRANSITIONS, WORLD,
+    SUMMARY, TRADE, TRADE_POLICIES, TRANSITIONS, WORLD,
 };
 use super::origins::{self, Change, Origins};
 use crate::baseline::QPolicyKernel;
@@ -22,6 +22,7 @@ use crate::search::{FrontPoint, SearchOptions, SearchRecord};
 use crate::stage::{Choice, Found, Judged, Log, ReportOptions, SearchContext, Worlds};
 use crate::world::LearnedWorlds;
 use crate::world::file::{ProcessFile, WorldFile};
+use fpsrl_base::remedy::Remedy;
 use fpsrl_report::OtherRun;
 use fpsrl_search::WorldSource;
 use fpsrl_search::baseline::ceiling::{self, Plans};
@@ -92,10 +93,32 @@ impl RunDirectory {
                 remedy: "use a longer log".into(),
             });
         }
+        self.check_costs(&problem)?;
         // Start states follow from the log here, whatever an earlier fit has left.
         let problem = Problem { system: problem.system.without_start_pool(), ..problem };
         let log = Log::of(&problem, transitions)?.with_sha256(self.data_sha256()?);
         self.save_worlds(&log.fit(&problem.world, progress)?, progress)
+    }
+
+    /// Refuses costs that are not those which the log's rewards were written less. Rewards of a formula are computed anew each
+    /// time; those of the log's own were written down once, and which costs they had is in the worlds that were learned from them.
+    fn check_costs(&self, problem: &Problem) -> Result<()> {
+        let learned = problem.world.reward.is_none() && problem.world.process.is_none() && problem.data.log.is_some();
+        if !learned || !self.file(WORLD).exists() {
+            return Ok(());
+        }
+        // A file that is broken is about to be replaced.
+        let Ok(file) = WorldFile::read(&self.file(WORLD)) else { return Ok(()) };
+        let (worlds, _) = file.into_worlds();
+        let then = worlds.world.known.as_ref().and_then(|known| known.costs.as_deref());
+        if then == problem.world.costs.as_ref().map(|costs| costs.text()) {
+            return Ok(());
+        }
+        let what = "its rewards were written less the costs that the problem had then".into();
+        let remedy = Remedy::words("put the old weights back, or read the log again: ")
+            .stage("run", None)
+            .then(" with a problem file that has the new ones");
+        Err(self.mismatch(TRANSITIONS, PROBLEM, what, remedy))
     }
 
     /// Saves worlds that were made from the log that is here.
@@ -291,7 +314,9 @@ impl RunDirectory {
         let summary = judged.summary();
         match change {
             Change::None => {}
-            Change::Evaluation => [REPORT, SIMPLE].into_iter().try_for_each(|name| self.remove(name))?,
+            Change::Evaluation => {
+                [REPORT, SIMPLE, TRADE, TRADE_POLICIES].into_iter().try_for_each(|name| self.remove(name))?;
+            }
             Change::Policy | Change::World => self.invalidate(POLICY, progress)?,
         }
         // A page shows every figure but the times.

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::explain;
 use crate::figures::{Figures, Summary};
 use crate::files;
-use crate::policy::{FuzzyPolicy, Rule, RuleSpace};
-use crate::problem::{OneOrMany, OrAuto, Problem, WrittenProblem};
+use crate::policy::{FuzzyPolicy, Rule};
+use crate::problem::{OneOrMany, Problem, WrittenProblem};
 use crate::progress::Progress;
 use crate::promise::Promise;
 use crate::search::SearchOptions;
@@ -244,21 +244,7 @@ impl RunDirectory {
         options: &UpdateOptions,
         progress: &Progress,
     ) -> Result<SearchedOn> {
-        // The search goes on with as many rules as there are, whatever number they once grew from.
-        let alike = self.problem_with(|written| {
-            options.apply(written);
-            written.policy.rules = Some(OrAuto::Count(present.rule_count() as u64));
-            written.policy.front = Some(false);
-        });
-        let fits = |problem: &Problem| -> Result<bool> {
-            let space = RuleSpace::new(&problem.system, &problem.policy, &self.transitions(problem)?);
-            Ok(space.encode(present).is_some())
-        };
-        // Rules of another form, such as an expert's, cannot be moved in the problem's: then the search begins anew.
-        let (problem, begin_with) = match alike {
-            Ok(problem) if fits(&problem)? => (problem, Some(present)),
-            _ => (self.problem_with(|written| options.apply(written))?, None),
-        };
+        let (problem, begin_with) = self.searched_alike(present, |written| options.apply(written))?;
         let worlds = self.worlds(&problem)?;
         let context = SearchContext {
             options: SearchOptions::of(&problem.search, true),

@@ -23,6 +23,7 @@ use fpsrl_search::promise::Promise;
 use fpsrl_search::returns::{mean, plain_sums, true_returns, world_returns};
 use fpsrl_search::search::{SearchOptions, SearchRecord};
 use fpsrl_search::signs::signs;
+use fpsrl_search::trade::Trade;
 
 use super::{Found, Source, Worlds};
 use crate::problem::Problem;
@@ -36,6 +37,7 @@ pub struct Judged {
     summary: Summary,
     records: Arc<Vec<SearchRecord>>,
     front: Option<Arc<(Front, Vec<FuzzyPolicy>)>>,
+    trade: Option<Arc<Trade>>,
     numerics: Numerics,
 }
 
@@ -68,6 +70,7 @@ impl Found {
             policy: Arc::new(choice.policy),
             records: Arc::new(self.records().to_vec()),
             front: None,
+            trade: None,
             numerics: self.options().numerics,
         };
         judged.evaluated(progress)
@@ -101,6 +104,7 @@ impl Judged {
             summary,
             records: Arc::default(),
             front: None,
+            trade: None,
             numerics,
         }
     }
@@ -109,6 +113,12 @@ impl Judged {
     pub(crate) fn searched(mut self, records: Vec<SearchRecord>, front: Option<(Front, Vec<FuzzyPolicy>)>) -> Self {
         self.records = Arc::new(records);
         self.front = front.map(Arc::new);
+        self
+    }
+
+    /// The same, with what one cost buys.
+    pub(crate) fn traded(mut self, trade: Option<Trade>) -> Self {
+        self.trade = trade.map(Arc::new);
         self
     }
 
@@ -294,6 +304,7 @@ impl Judged {
             records: self.records.to_vec(),
             nfq,
             front: self.front.as_deref().cloned(),
+            trade: self.trade.as_deref().cloned(),
             others,
             system: self.problem.system.clone(),
             world: self.problem.world.clone(),

@@ -78,6 +78,12 @@ impl Worlds {
         Self { problem: Arc::new(problem.clone()), ..self.clone() }
     }
 
+    /// The same worlds whose steps cost something else besides their reward; refused of a process, whose rewards are its own.
+    pub(crate) fn with_costs(&self, costs: Option<&str>) -> Result<Self> {
+        let source = self.source.with_costs(costs).ok_or(Error::Internal("the costs of a process were to change"))?;
+        Ok(Self { source: Arc::new(source), ..self.clone() })
+    }
+
     /// The log that they are of.
     pub fn log(&self) -> &Log {
         &self.log
