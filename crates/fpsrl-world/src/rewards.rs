@@ -133,6 +133,8 @@ pub(super) struct Best {
     usual: f64,
     /// The highest, of ends too.
     best: f64,
+    /// The highest while the plant moves.
+    best_moving: f64,
     /// Whether no reward differs from another.
     all_equal: bool,
 }
@@ -153,7 +155,9 @@ impl Best {
             }
         }
         moving.sort_unstable_by(f64::total_cmp);
-        Self { usual: moving.get(moving.len() / 2).copied().unwrap_or(best), best, all_equal: best <= worst }
+        let usual = moving.get(moving.len() / 2).copied().unwrap_or(best);
+        let best_moving = moving.last().copied().unwrap_or(best);
+        Self { usual, best, best_moving, all_equal: best <= worst }
     }
 
     /// Whether anything better than the usual reward is there at all.
@@ -174,13 +178,14 @@ impl Best {
     /// By how much steps may earn less, and more, than is promised.
     ///
     /// Where nothing better than the usual reward was ever seen, and that is a cost, a step may cost nothing; where the best was
-    /// seen in a few episodes, there may be more of it than they show. Of rewards that are all equal nothing is known.
+    /// seen in a few episodes, there may be more of it than they show; a goal that ends the episode was reached once and for all,
+    /// and when a policy comes there is a matter of motion. Of rewards that are all equal nothing is known.
     fn hidden(&self, log: &Transitions) -> [f64; 2] {
         if self.all_equal {
             let size = if self.best == 0.0 { 1.0 } else { self.best.abs() };
             return [size, size];
         }
-        let gap = if self.is_shown() { self.best - self.usual } else { (-self.best).max(0.0) };
+        let gap = if self.is_shown() { self.best_moving - self.usual } else { (-self.best).max(0.0) };
         [0.0, gap / (1.0 + self.episodes(log) as f64)]
     }
 }
@@ -213,6 +218,10 @@ mod tests {
         assert_eq!(hidden(&[-1.0, 0.0, -0.1, -1.0]), [0.0, 0.05]);
         assert_eq!(hidden(&[0.0, 0.0, 0.0, -1.0]), [0.0, 0.025]);
         assert_eq!(hidden(&[-0.1, -0.1]), [0.1, 0.1]);
+        // A goal that ends the episode.
+        let mut ended = log(&[-0.1, -0.1]);
+        ended.terminated = Some((0..6).map(|row| row == 2).collect());
+        assert_eq!(RewardEvidence::default().hiding(&ended).hidden, [0.0, 0.0]);
         // Only where it was never seen, a step may earn more than the best that was.
         let beyond = |last: &[f64]| RewardEvidence::default().hiding(&log(last)).beyond;
         assert_eq!([beyond(&[-1.0, -0.1]), beyond(&[-1.0, 0.0])], [[0.0, 0.1], [0.0, 0.0]]);
