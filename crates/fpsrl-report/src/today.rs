@@ -342,6 +342,7 @@ mod tests {
             widening: 1.0,
             judge_abstains: Some("the judge abstains: its rewards are <poor>".into()),
             under_searched_inputs: Some(-2.5),
+            without_noise: None,
             left: vec![("PV".into(), 0.12)],
             breaks: true,
         }

@@ -233,6 +233,7 @@ impl Grounds<'_> {
             None => promise.rescored.map_or(0.0, |rescored| rescored - promise.mean),
         };
         let half = of_starts.hypot(promise.widening * of_worlds(&gains)).hypot(apart);
+        let quieter = promise.without_noise.map_or(0.0, |quiet| quiet - promise.mean);
         let [less, more] = promise.reward_doubt.map(|doubt| half.hypot(doubt));
         let figures = |policy: &dyn Policy| self.figures(policy);
         let member_mean = |policy: &dyn Policy| {
@@ -246,7 +247,7 @@ impl Grounds<'_> {
             starts: kept.len(),
             policy: gain + today,
             gain,
-            interval: [gain - less, gain + more],
+            interval: [gain - less, gain + more.max(quieter)],
             by_the_judge,
             pi: pi.as_ref().map(|(_, kernel)| member_mean(*kernel)),
             p: p.map(member_mean),

@@ -88,6 +88,11 @@ pub struct Promise {
     /// inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_searched_inputs: Option<f64>,
+    /// The mean return over the members without the noise and the disturbances of the log, which rollouts replay: some of them are
+    /// the sensors', and some the model's own errors, and a plant need not have them. The promise reaches up to it. Null where
+    /// none are replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_noise: Option<f64>,
     /// Of each range that a state should keep to: the state, and the share of steps outside of it, the worst of the members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(String, f64)>,
@@ -150,7 +155,9 @@ impl Promise {
         // What the judge says otherwise is doubt: it is one more world, learned from other episodes.
         let apart = judged.map_or(0.0, |((judged, _), _)| judged - mean);
         let widened = |end: f64| mean + (end - mean).signum() * (end - mean).hypot(apart);
-        let interval = [widened(own[0]).max(possible[0]), widened(own[1]).min(possible[1])];
+        let without_noise = without_noise(system, worlds, &kernel, starts, numerics)?;
+        let upper = without_noise.unwrap_or(f64::NEG_INFINITY).max(widened(own[1]));
+        let interval = [widened(own[0]).max(possible[0]), upper.min(possible[1])];
         let kept = kept_ranges(system, worlds, &kernel, &watched, numerics)?;
         let under_searched_inputs = match system.place() {
             None => None,
@@ -186,6 +193,7 @@ impl Promise {
             widening,
             judge_abstains,
             under_searched_inputs,
+            without_noise,
             breaks: kept.iter().any(|(_, share, hard)| *hard && *share > 0.0),
             left: kept.into_iter().map(|(state, share, _)| (state, share)).collect(),
         })
@@ -222,6 +230,7 @@ impl Promise {
             widening: 1.0,
             judge_abstains: None,
             under_searched_inputs: None,
+            without_noise: None,
             breaks: false,
             left: Vec::new(),
         }
@@ -312,6 +321,25 @@ pub(crate) fn of_worlds(values: &[f64]) -> f64 {
     let (count, mean) = (values.len() as f64, mean_of(values));
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     student(values.len()) * (variance * (1.0 + 1.0 / count)).sqrt()
+}
+
+/// What a policy earns on the members without what they replay of the log's noise; none if they replay none.
+fn without_noise(
+    system: &System,
+    worlds: &LearnedWorlds,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Result<Option<f64>> {
+    if system.place().is_none() || !worlds.world.replays_noise() {
+        return Ok(None);
+    }
+    let quiet = worlds.clone().without_noise();
+    let returns = quiet
+        .all_members()
+        .map(|model| Ok(mean_of(&world_returns(system, &NetworkWorld::new(model)?, policy, starts, numerics))))
+        .collect::<Result<Vec<f64>>>()?;
+    Ok(Some(mean_of(&returns)))
 }
 
 /// What is in doubt of a return because of what is in doubt of rewards.

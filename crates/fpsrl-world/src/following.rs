@@ -104,6 +104,13 @@ impl WorldModel {
     }
 }
 
+impl WorldModel {
+    /// Whether rollouts get back what the plant did beyond what is predicted.
+    pub fn replays_noise(&self) -> bool {
+        self.replay.as_ref().is_some_and(|replay| !replay.residuals.is_empty())
+    }
+}
+
 impl super::LearnedWorlds {
     /// The same worlds, whose rollouts follow the inputs of the log but not its noise: for whoever tests what they predict.
     pub fn without_noise(mut self) -> Self {

@@ -16,7 +16,7 @@ use crate::{WorldKind, WorldSettings};
 use fpsrl_data::System;
 
 /// The line stands alone if its validation error is at most this multiple of the best network's.
-const AS_GOOD: f64 = 1.2;
+const AS_GOOD: f64 = 1.5;
 
 /// How much of an arctangent a neuron uses that hands the line on: over a hundred spreads it bends by less than a ten-thousandth.
 const NEARLY_STRAIGHT: f64 = 1e-4;

@@ -360,6 +360,7 @@ mod tests {
             widening: 1.0,
             judge_abstains: None,
             under_searched_inputs: None,
+            without_noise: None,
             left: Vec::new(),
             breaks: false,
         }
