@@ -47,7 +47,9 @@ def run(fpsrl, name, seed, options, directory, shuffle, edits):
     result["controller"] = drive(kind, binding, 1000, 100, 200)
     result["today"] = drive(kind, lambda plant, today: today, 1000, 100, 200)
     result["pi"] = drive(kind, pi_of(gains_of(kind)), 1000, 100, 200)
-    true, today = (returns(kind, settings, who) for who in (binding, lambda plant, today: today))
+    # A promise is made from rows that have a past; before that, today's controller is at work.
+    past = summary["history"] or 0
+    true, today = (returns(kind, settings, who, past) for who in (binding, lambda plant, today: today))
     promise, gain = summary["promise"], summary["gain"]
     result.update(
         true_return=true, today_return=today, promise=promise["return"], interval=promise["interval"],
@@ -104,7 +106,7 @@ def call(words):
         raise SystemExit("%s\n%s%s" % (" ".join(words), done.stdout, done.stderr))
 
 
-def returns(kind, settings, controllers, episodes=100):
+def returns(kind, settings, controllers, past, episodes=100):
     """The mean return and its standard error on the true plant, as the problem defines it."""
     horizon, last_weight = settings["horizon"], settings["discount_q"]
     discount = last_weight ** (1.0 / (horizon - 1))
@@ -117,7 +119,7 @@ def returns(kind, settings, controllers, episodes=100):
         plant = kind("episode-%d" % number)
         today = Today(plant)
         history, last, total = [], dict(kind.idle), 0.0
-        for _ in range(kind.warm_up):
+        for _ in range(max(kind.warm_up, past)):
             advance(plant, today, history, last)
         controller = controllers(plant, today)
         for step in range(horizon):

@@ -7,7 +7,7 @@ use super::Names;
 use super::sheet::{rounded, short};
 
 /// Steps of usual error that it costs to move an actuator over its whole range.
-const MOVEMENT: f64 = 1.4;
+const MOVEMENT: f64 = 2.2;
 
 /// A measurement that is to follow a set-point.
 #[derive(Debug)]

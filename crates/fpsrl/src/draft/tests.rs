@@ -103,7 +103,7 @@ fn moving_over_the_whole_range_costs_some_steps_of_usual_error() {
     let limits = file["action"][0]["limits"].as_array().unwrap();
     let span = limits[1].as_float().unwrap() - limits[0].as_float().unwrap();
     let cost = file["action"][0]["move_cost"].as_float().unwrap();
-    assert!((cost * span / (1.4 * error) - 1.0).abs() < 0.06, "{cost} {span} {error}");
+    assert!((cost * span / (2.2 * error) - 1.0).abs() < 0.06, "{cost} {span} {error}");
 }
 
 #[test]
