@@ -401,7 +401,7 @@ fn kept_ranges(
     for (index, state, keep) in wanted {
         let mut ranges = vec![[f64::MIN / 4.0, f64::MAX / 4.0]; system.states().len()];
         ranges[index] = keep.range;
-        let support = Support { ranges, worst_moving: 0.0, worst: 0.0, margin: 0.0, free: Vec::new() };
+        let support = Support { ranges, ..Support::default() };
         let mut worst = 0.0f64;
         for model in worlds.all_members() {
             worst = worst.max(share_outside(system, &NetworkWorld::new(model)?, policy, &support, starts, numerics));
@@ -499,13 +499,7 @@ mod tests {
             world: world(members[0]),
             members: members[1..].iter().map(|reward| world(*reward)).collect(),
             judges: judges.iter().map(|reward| world(*reward)).collect(),
-            support: Some(Support {
-                ranges: vec![[-1.0, 1.0]],
-                worst_moving: -1.0,
-                worst: -1.0,
-                margin: 0.0,
-                free: Vec::new(),
-            }),
+            support: Some(Support { ranges: vec![[-1.0, 1.0]], worst_moving: -1.0, worst: -1.0, ..Support::default() }),
         }
     }
 
