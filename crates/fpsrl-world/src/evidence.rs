@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ensemble::{LearnedWorlds, Shares};
 use super::model::WorldModel;
-use super::testers::moving;
+use super::rows::{moving, row_of};
 use crate::WorldSettings;
 use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_data::split::Split;
@@ -69,11 +69,6 @@ pub struct Remainder {
     pub lasting: f64,
     /// Why it is left over.
     pub cause: Cause,
-}
-
-/// A row of some columns.
-pub(super) fn row_of(columns: &[Vec<f64>], row: usize) -> Vec<f64> {
-    columns.iter().map(|column| column[row]).collect()
 }
 
 /// Rows that no training of the first member saw, of those in which the plant moves.

@@ -25,6 +25,7 @@ pub mod predictor;
 pub mod process;
 pub mod quality;
 pub mod rewards;
+mod rows;
 mod settings;
 pub mod support;
 mod testers;

@@ -7,8 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::ensemble::{LearnedWorlds, Shares};
-use super::evidence::{Cause, Effect, Remainder, effects, remainders, row_of};
+use super::evidence::{Cause, Effect, Remainder, effects, remainders};
 use super::rewards::RewardEvidence;
+use super::rows::row_of;
+pub use super::testers::OpenLoop;
 use super::testers::{MOST_REWARDS, Testers};
 use crate::WorldSettings;
 use fpsrl_data::System;
@@ -99,15 +101,6 @@ pub struct Verdict {
     /// The reason for it.
     #[serde(default)]
     pub world_reason: Option<String>,
-}
-
-/// The error of predictions over so many steps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OpenLoop {
-    /// Steps from the known state, with the recorded actions.
-    pub steps: usize,
-    /// The mean squared error of the state after them over the variance in the log; 2 is no better than chance.
-    pub error: f64,
 }
 
 fn one() -> f64 {

@@ -2,15 +2,15 @@
 //! returns, and whether a judge can judge at all.
 
 use super::ensemble::{LearnedWorlds, Shares};
-use super::evidence::row_of;
 use super::model::WorldModel;
-use super::quality::OpenLoop;
 use super::rewards::{Best, Told};
+use super::rows::{moving, row_of};
 use crate::WorldSettings;
 use fpsrl_data::System;
 use fpsrl_data::scaling::Scale;
 use fpsrl_data::{Transitions, absorbing};
 use fpsrl_engine::angle::wrap_angle;
+use serde::{Deserialize, Serialize};
 
 /// Stretches that each member predicts for each length, at most.
 const MOST_STRETCHES: usize = 25;
@@ -29,6 +29,15 @@ const FEWEST_BEST: usize = 3;
 
 /// The most that calibration widens: beyond it, the worlds are no use anyway.
 const WIDEST: f64 = 5.0;
+
+/// The error of predictions over so many steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenLoop {
+    /// Steps from the known state, with the recorded actions.
+    pub steps: usize,
+    /// The mean squared error of the state after them over the variance in the log; 2 is no better than chance.
+    pub error: f64,
+}
 
 /// Members with the stretches of rows that they never saw.
 pub(super) struct Testers<'a> {
@@ -254,12 +263,6 @@ fn recorded_return(system: &System, log: &Transitions, later: &[Option<f64>], ro
         weight *= system.discount();
     }
     sum
-}
-
-/// Of each row, whether the plant moves in it.
-pub(super) fn moving(settings: &WorldSettings, log: &Transitions) -> Vec<bool> {
-    let absorbed = absorbing::rewards_from_then_on(log);
-    absorbed.iter().map(|later| later.is_none() || !settings.absorbing).collect()
 }
 
 /// Runs of rows that follow each other in one episode and are chosen.
