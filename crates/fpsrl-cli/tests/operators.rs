@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use common::{contents, finished_run, fpsrl, refused, stderr, stdout};
+use common::{contents, file, finished_run, json, motor_log, refused, succeed};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -40,48 +40,13 @@ start_states = 20
 start_states = 30
 "#;
 
-/// A log of a sluggish controller whose set-point moves, under noise from a small generator.
-fn log(rows: usize, mut seed: u64) -> String {
-    let mut text = "t,speed,ref,voltage\n".to_owned();
-    let mut noise = || {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as f64 / f64::from(1u32 << 31) - 0.5
-    };
-    let (mut speed, mut set_point, mut sum) = (5.0, 5.0, 0.0);
-    for row in 0..rows {
-        if row % 25 == 0 {
-            set_point = 5.0 + 6.0 * noise();
-        }
-        let error: f64 = set_point - speed;
-        sum += error;
-        let voltage = (5.0 + 0.4 * error + 0.05 * sum + 2.0 * noise()).clamp(0.0, 10.0);
-        text += &format!("{:.1},{speed:.5},{set_point:.5},{voltage:.5}\n", 0.5 * row as f64);
-        speed += 0.2 * (voltage - speed) + 0.05 * noise();
-    }
-    text
-}
-
-fn succeed(directory: &Path, arguments: &[&str]) -> String {
-    let output = fpsrl(directory, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-    stdout(&output)
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
-fn file(directory: &Path, name: &str) -> Value {
-    json(&fs::read_to_string(directory.join(name)).unwrap())
-}
-
 /// A finished run of the motor at `run`, with its log and a newer one beside it.
 fn motor() -> TempDir {
     static TEMPLATE: OnceLock<TempDir> = OnceLock::new();
     let put = |directory: &Path| {
         fs::write(directory.join("problem.toml"), PROBLEM).unwrap();
-        fs::write(directory.join("log.csv"), log(600, 1)).unwrap();
-        fs::write(directory.join("more.csv"), log(300, 2)).unwrap();
+        fs::write(directory.join("log.csv"), motor_log(600, 1)).unwrap();
+        fs::write(directory.join("more.csv"), motor_log(300, 2)).unwrap();
     };
     let template = TEMPLATE.get_or_init(|| {
         let directory = tempfile::tempdir().unwrap();
@@ -270,7 +235,7 @@ fn what_cannot_be_updated_is_refused_and_nothing_is_written() {
     assert!(said.contains("part of the log already"), "{said}");
     let said = refused(path, &["update", "run", "--log", "nowhere.csv"]);
     assert!(said.contains("nowhere.csv cannot be read"), "{said}");
-    fs::write(path.join("other.csv"), log(300, 3).replace("speed", "velocity")).unwrap();
+    fs::write(path.join("other.csv"), motor_log(300, 3).replace("speed", "velocity")).unwrap();
     let said = refused(path, &["update", "run", "--log", "other.csv", "--quiet"]);
     assert!(said.contains("other.csv") && said.contains("speed"), "{said}");
     let said = refused(path, &["update", "run", "--log", "more.csv", "--effort", "heroic"]);
@@ -284,7 +249,7 @@ fn what_cannot_be_updated_is_refused_and_nothing_is_written() {
     assert!(said.contains("policy.json is missing") && said.contains("fpsrl search"), "{said}");
 
     let built_in = finished_run();
-    fs::write(built_in.path().join("more.csv"), log(300, 2)).unwrap();
+    fs::write(built_in.path().join("more.csv"), motor_log(300, 2)).unwrap();
     let said = refused(built_in.path(), &["update", "run", "--log", "more.csv"]);
     assert!(said.contains("built-in plant `mountain-car`") && said.contains("log of your own"), "{said}");
 }

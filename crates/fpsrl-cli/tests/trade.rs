@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use common::{contents, finished_run, fpsrl, refused, stderr, stdout};
+use common::{contents, file, finished_run, fpsrl, json, motor_log, refused, succeed};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -47,41 +47,6 @@ start_states = 20
 start_states = 30
 "#;
 
-/// A log of a sluggish controller whose set-point moves, under noise from a small generator.
-fn log(rows: usize, mut seed: u64) -> String {
-    let mut text = "t,speed,ref,voltage\n".to_owned();
-    let mut noise = || {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as f64 / f64::from(1u32 << 31) - 0.5
-    };
-    let (mut speed, mut set_point, mut sum) = (5.0, 5.0, 0.0);
-    for row in 0..rows {
-        if row % 25 == 0 {
-            set_point = 5.0 + 6.0 * noise();
-        }
-        let error: f64 = set_point - speed;
-        sum += error;
-        let voltage = (5.0 + 0.4 * error + 0.05 * sum + 2.0 * noise()).clamp(0.0, 10.0);
-        text += &format!("{:.1},{speed:.5},{set_point:.5},{voltage:.5}\n", 0.5 * row as f64);
-        speed += 0.2 * (voltage - speed) + 0.05 * noise();
-    }
-    text
-}
-
-fn succeed(directory: &Path, arguments: &[&str]) -> String {
-    let output = fpsrl(directory, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-    stdout(&output)
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
-fn file(directory: &Path, name: &str) -> Value {
-    json(&fs::read_to_string(directory.join(name)).unwrap())
-}
-
 fn float(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
@@ -91,7 +56,7 @@ fn motor() -> TempDir {
     static TEMPLATE: OnceLock<TempDir> = OnceLock::new();
     let put = |directory: &Path| {
         fs::write(directory.join("problem.toml"), PROBLEM).unwrap();
-        fs::write(directory.join("log.csv"), log(600, 1)).unwrap();
+        fs::write(directory.join("log.csv"), motor_log(600, 1)).unwrap();
     };
     let template = TEMPLATE.get_or_init(|| {
         let directory = tempfile::tempdir().unwrap();
@@ -274,7 +239,7 @@ fn what_cannot_be_traded_is_refused_and_nothing_is_written() {
 #[test]
 fn objectives_that_make_no_sense_are_refused() {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("log.csv"), log(300, 1)).unwrap();
+    fs::write(directory.path().join("log.csv"), motor_log(300, 1)).unwrap();
     for (from, to, told) in [
         ("cost = \"0.1 * voltage^2 - 0.5\"", "cost = \"0.1 * volage\"", "did you mean `voltage`?"),
         ("cost = \"0.1 * voltage^2 - 0.5\"\n", "", "`cost` is missing"),

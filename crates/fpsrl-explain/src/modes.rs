@@ -52,15 +52,15 @@ pub fn told_value(modes: &[String], value: f64, unit: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use fpsrl_engine::policy::{ANYWHERE, MODE_WIDTH};
 
-    fn quantity(count: usize) -> Quantity {
+    pub(crate) fn quantity(count: usize) -> Quantity {
         Quantity { values: (0..count).map(|mode| format!("mode {mode}")).collect(), ..Quantity::new("m", "") }
     }
 
-    fn rule(mode: Option<f64>) -> Rule {
+    pub(crate) fn rule(mode: Option<f64>) -> Rule {
         let width = mode.map_or(ANYWHERE, |_| MODE_WIDTH);
         Rule { centre: vec![mode.unwrap_or(0.0)], width: vec![width], output: 0.0 }
     }

@@ -99,6 +99,12 @@ impl Today {
     }
 }
 
+/// An action of a log of random ones, for the lane or the start state of this number.
+fn random_action(system: &System, index: usize, step: u32, number: u32) -> f64 {
+    let [low, high] = system.actions()[index].limits;
+    Stream::new(system.seed(), Purpose::LogAction).within(low, high, step, number, 100 + index as u32)
+}
+
 /// Random actions within their limits, the same ones in the same step of every comparison.
 struct RandomActions<'a> {
     system: &'a System,
@@ -108,11 +114,9 @@ struct RandomActions<'a> {
 impl Policy for RandomActions<'_> {
     fn act(&self, lanes: &mut Lanes, _: Numerics) {
         let step = self.step.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let stream = Stream::new(self.system.seed(), Purpose::LogAction);
-        for (index, action) in self.system.actions().iter().enumerate() {
-            let [low, high] = action.limits;
+        for index in 0..self.system.actions().len() {
             for lane in 0..lanes.live() {
-                lanes.action_mut(index)[lane] = stream.within(low, high, step, lane as u32, 100 + index as u32) as f32;
+                lanes.action_mut(index)[lane] = random_action(self.system, index, step, lane as u32) as f32;
             }
         }
     }
@@ -191,13 +195,9 @@ impl Grounds<'_> {
     /// What a log of random actions truly earns from the same starts, where there is a plant to try it on.
     fn true_today(&self) -> Option<f64> {
         let plant = self.system.plant().filter(|_| self.random)?;
-        let stream = Stream::new(self.system.seed(), Purpose::LogAction);
-        let actions = self.system.actions();
+        let actions = self.system.actions().len();
         let returns = random_returns(self.system, plant, self.starts, |start, step| {
-            let random = |(index, action): (usize, &fpsrl_data::system::ActionVariable)| {
-                stream.within(action.limits[0], action.limits[1], step, start, 100 + index as u32)
-            };
-            actions.iter().enumerate().map(random).collect()
+            (0..actions).map(|index| random_action(self.system, index, step, start)).collect()
         });
         Some(mean(&returns))
     }

@@ -11,7 +11,7 @@ use crate::returns::{half_width, on_lanes, world_returns};
 use fpsrl_base::error::Result;
 use fpsrl_data::System;
 use fpsrl_engine::policy::{FuzzyKernel, FuzzyPolicy, Policy};
-use fpsrl_engine::rollout::StartStates;
+use fpsrl_engine::rollout::{Lanes, StartStates};
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 use fpsrl_world::model::WorldModel;
@@ -161,16 +161,7 @@ impl Promise {
         let kept = kept_ranges(system, worlds, &kernel, &watched, numerics)?;
         let under_searched_inputs = match system.place() {
             None => None,
-            Some(_) => {
-                let seen = system.search_starts(0, starts.len());
-                let models = worlds.all_members();
-                let returns = models
-                    .map(|model| {
-                        Ok(mean_of(&world_returns(system, &NetworkWorld::new(model)?, &kernel, &seen, numerics)))
-                    })
-                    .collect::<Result<Vec<f64>>>()?;
-                Some(mean_of(&returns))
-            }
+            Some(_) => Some(over_members(system, worlds, &kernel, &system.search_starts(0, starts.len()), numerics)?),
         };
         let outside = match &worlds.support {
             None => 0.0,
@@ -334,12 +325,22 @@ fn without_noise(
     if system.place().is_none() || !worlds.world.replays_noise() {
         return Ok(None);
     }
-    let quiet = worlds.clone().without_noise();
-    let returns = quiet
+    over_members(system, &worlds.clone().without_noise(), policy, starts, numerics).map(Some)
+}
+
+/// A policy's mean return over members.
+fn over_members(
+    system: &System,
+    worlds: &LearnedWorlds,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    numerics: Numerics,
+) -> Result<f64> {
+    let returns = worlds
         .all_members()
         .map(|model| Ok(mean_of(&world_returns(system, &NetworkWorld::new(model)?, policy, starts, numerics))))
         .collect::<Result<Vec<f64>>>()?;
-    Ok(Some(mean_of(&returns)))
+    Ok(mean_of(&returns))
 }
 
 /// What is in doubt of a return because of what is in doubt of rewards.
@@ -361,26 +362,14 @@ impl InDoubt {
         steps: f64,
         numerics: Numerics,
     ) -> Self {
-        let (mut doubt, mut bias, mut weight) = (0.0, 0.0, 1.0);
+        let (mut doubt, mut bias) = (0.0, 0.0);
         if !evidence.levels.is_empty() {
-            let mut lanes = on_lanes(world, starts);
-            for _ in 0..system.horizon() {
-                policy.act(&mut lanes, numerics);
-                world.advance(&mut lanes, numerics);
-                for lane in (0..lanes.live()).rev() {
-                    if lanes.absorbed()[lane] != 0.0 {
-                        lanes.retire(lane);
-                        continue;
-                    }
-                    let reward = f64::from(lanes.rewards()[lane]);
-                    doubt += weight * evidence.doubt(reward);
-                    bias += weight * evidence.bias(reward);
-                }
-                if lanes.live() == 0 {
-                    break;
-                }
-                weight *= system.discount();
-            }
+            while_moving(system, world, policy, starts, numerics, |step, lanes, lane| {
+                let weight = system.discount().powi(step as i32);
+                let reward = f64::from(lanes.rewards()[lane]);
+                doubt += weight * evidence.doubt(reward);
+                bias += weight * evidence.bias(reward);
+            });
         }
         let mean = |sum: f64| sum / starts.len().max(1) as f64;
         let [less, more] = evidence.hidden.map(|step| step * steps);
@@ -420,10 +409,29 @@ pub fn share_outside(
     starts: &StartStates,
     numerics: Numerics,
 ) -> f64 {
-    let mut lanes = on_lanes(world, starts);
     let (mut outside, mut steps) = (0u64, 0u64);
     let mut state = vec![0.0; world.state_count()];
-    for _ in 0..system.horizon() {
+    while_moving(system, world, policy, starts, numerics, |_, lanes, lane| {
+        for (variable, value) in state.iter_mut().enumerate() {
+            *value = f64::from(lanes.state(variable)[lane]);
+        }
+        outside += u64::from(support.distance(&state) > 0.0);
+        steps += 1;
+    });
+    outside as f64 / steps.max(1) as f64
+}
+
+/// Shows each step of a policy's rollouts, until the plant stops: its number, and a lane after it.
+fn while_moving(
+    system: &System,
+    world: &dyn World,
+    policy: &dyn Policy,
+    starts: &StartStates,
+    numerics: Numerics,
+    mut seen: impl FnMut(usize, &Lanes, usize),
+) {
+    let mut lanes = on_lanes(world, starts);
+    for step in 0..system.horizon() {
         policy.act(&mut lanes, numerics);
         world.advance(&mut lanes, numerics);
         for lane in (0..lanes.live()).rev() {
@@ -431,17 +439,12 @@ pub fn share_outside(
                 lanes.retire(lane);
                 continue;
             }
-            for (variable, value) in state.iter_mut().enumerate() {
-                *value = f64::from(lanes.state(variable)[lane]);
-            }
-            outside += u64::from(support.distance(&state) > 0.0);
-            steps += 1;
+            seen(step, &lanes, lane);
         }
         if lanes.live() == 0 {
             break;
         }
     }
-    outside as f64 / steps.max(1) as f64
 }
 
 #[cfg(test)]

@@ -5,16 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::ensemble::{LearnedWorlds, Shares};
 use super::model::WorldModel;
-use super::rows::{moving, row_of};
+use super::rows::{MOST_ROWS, moving, row_of, unseen};
 use crate::WorldSettings;
 use fpsrl_base::random::{Purpose, Stream};
-use fpsrl_data::split::Split;
 use fpsrl_data::system::Lagged;
-use fpsrl_data::{System, Transitions, absorbing};
+use fpsrl_data::{System, Transitions};
 use fpsrl_engine::angle::wrap_angle;
-
-/// Rows that an effect is looked for in, at most.
-const MOST_ROWS: usize = 2_000;
 
 /// Other rows whose actions a row is predicted with.
 const MIXED: u32 = 5;
@@ -69,14 +65,6 @@ pub struct Remainder {
     pub lasting: f64,
     /// Why it is left over.
     pub cause: Cause,
-}
-
-/// Rows that no training of the first member saw, of those in which the plant moves.
-fn unseen(system: &System, settings: &WorldSettings, log: &Transitions) -> Vec<usize> {
-    let absorbed = absorbing::rewards_from_then_on(log);
-    let moving: Vec<usize> = (0..log.len()).filter(|&row| absorbed[row].is_none() || !settings.absorbing).collect();
-    let rows = Split::new(moving.len(), system.seed()).map_or_else(|_| Vec::new(), |split| split.generalisation);
-    rows.into_iter().map(|index| moving[index]).take(MOST_ROWS).collect()
 }
 
 /// What a row's change was more than predicted from given inputs.

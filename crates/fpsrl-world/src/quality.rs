@@ -9,15 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::ensemble::{LearnedWorlds, Shares};
 use super::evidence::{Cause, Effect, Remainder, effects, remainders};
 use super::rewards::RewardEvidence;
-use super::rows::row_of;
+use super::rows::{row_of, unseen};
 pub use super::testers::OpenLoop;
-use super::testers::{MOST_REWARDS, Testers};
+use super::testers::Testers;
 use crate::WorldSettings;
 use fpsrl_data::System;
+use fpsrl_data::Transitions;
 use fpsrl_data::scaling::Scale;
-use fpsrl_data::split::Split;
 use fpsrl_data::system::History;
-use fpsrl_data::{Transitions, absorbing};
 use fpsrl_engine::angle::wrap_angle;
 use fpsrl_engine::rollout::StartStates;
 
@@ -315,12 +314,8 @@ fn calibration(system: &System, settings: &WorldSettings, log: &Transitions, wor
     if count < 2 {
         return None;
     }
-    let absorbed = absorbing::rewards_from_then_on(log);
-    let moving: Vec<usize> = (0..log.len()).filter(|&row| absorbed[row].is_none() || !settings.absorbing).collect();
-    // The rows that no training has seen.
-    let unseen = Split::new(moving.len(), system.seed()).ok()?.generalisation;
     let (mut inside, mut total) = (0usize, 0usize);
-    for row in unseen.into_iter().map(|index| moving[index]).take(MOST_REWARDS) {
+    for row in unseen(system, settings, log) {
         let inputs = [row_of(&log.states, row), row_of(&log.actions, row)].concat();
         for (variable, state) in system.states()[..system.own_states()].iter().enumerate() {
             let change = log.next_states[variable][row] - log.states[variable][row];

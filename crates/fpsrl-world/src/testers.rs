@@ -4,7 +4,7 @@
 use super::ensemble::{LearnedWorlds, Shares};
 use super::model::WorldModel;
 use super::rewards::{Best, Told};
-use super::rows::{moving, row_of};
+use super::rows::{MOST_ROWS, moving, row_of};
 use crate::WorldSettings;
 use fpsrl_data::System;
 use fpsrl_data::scaling::Scale;
@@ -14,9 +14,6 @@ use serde::{Deserialize, Serialize};
 
 /// Stretches that each member predicts for each length, at most.
 const MOST_STRETCHES: usize = 25;
-
-/// Rows of held-out rewards that each member predicts, at most.
-pub(super) const MOST_REWARDS: usize = 2_000;
 
 /// An open-loop error of this size is no better than a state drawn from the log.
 const NO_BETTER_THAN_CHANCE: f64 = 2.0;
@@ -164,7 +161,7 @@ impl<'a> Testers<'a> {
         let mut told = Vec::new();
         for (world, stretches) in &self.testers {
             let rows: Vec<usize> = stretches.iter().flat_map(Clone::clone).collect();
-            let every = rows.len().div_ceil(MOST_REWARDS).max(1);
+            let every = rows.len().div_ceil(MOST_ROWS).max(1);
             told.extend(rows.into_iter().step_by(every).map(|row| {
                 let [state, action, next] =
                     [&self.log.states, &self.log.actions, &self.log.next_states].map(|columns| row_of(columns, row));

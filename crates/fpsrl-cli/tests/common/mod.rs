@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A problem that runs through every stage in a moment.
@@ -96,4 +97,41 @@ pub fn refused(directory: &Path, arguments: &[&str]) -> String {
     assert_eq!((starts("error: "), starts("hint: ")), (1, 1), "{arguments:?} said: {said}");
     assert!(before == contents(directory), "{arguments:?} left something behind");
     said
+}
+
+/// A log of a sluggish controller whose set-point moves, under noise from a small generator.
+pub fn motor_log(rows: usize, mut seed: u64) -> String {
+    let mut text = "t,speed,ref,voltage\n".to_owned();
+    let mut noise = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as f64 / f64::from(1u32 << 31) - 0.5
+    };
+    let (mut speed, mut set_point, mut sum) = (5.0, 5.0, 0.0);
+    for row in 0..rows {
+        if row % 25 == 0 {
+            set_point = 5.0 + 6.0 * noise();
+        }
+        let error: f64 = set_point - speed;
+        sum += error;
+        let voltage = (5.0 + 0.4 * error + 0.05 * sum + 2.0 * noise()).clamp(0.0, 10.0);
+        text += &format!("{:.1},{speed:.5},{set_point:.5},{voltage:.5}\n", 0.5 * row as f64);
+        speed += 0.2 * (voltage - speed) + 0.05 * noise();
+    }
+    text
+}
+
+/// What the command prints, which must succeed.
+pub fn succeed(directory: &Path, arguments: &[&str]) -> String {
+    let output = fpsrl(directory, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+pub fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// A JSON file.
+pub fn file(directory: &Path, name: &str) -> Value {
+    json(&fs::read_to_string(directory.join(name)).unwrap())
 }

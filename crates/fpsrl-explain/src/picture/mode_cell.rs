@@ -65,16 +65,7 @@ pub fn mode_cell(input: &InputProfile, quantity: &Quantity, rule: &Rule, variabl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fpsrl_engine::policy::{ANYWHERE, MODE_WIDTH};
-
-    fn quantity(count: usize) -> Quantity {
-        Quantity { values: (0..count).map(|mode| format!("mode {mode}")).collect(), ..Quantity::new("m", "") }
-    }
-
-    fn rule(mode: Option<f64>) -> Rule {
-        let width = mode.map_or(ANYWHERE, |_| MODE_WIDTH);
-        Rule { centre: vec![mode.unwrap_or(0.0)], width: vec![width], output: 0.0 }
-    }
+    use crate::modes::tests::{quantity, rule};
 
     #[test]
     fn a_list_marks_the_mode_of_the_rule_and_of_the_state() {
