@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::frame::is_frame;
 use crate::remedy::Remedy;
 
 /// The library's result.
@@ -45,6 +46,20 @@ pub enum Error {
         line: Option<u64>,
         /// The column, by name where it has one.
         column: Option<String>,
+        /// What is wrong there.
+        problem: String,
+        /// What to do.
+        remedy: Remedy,
+    },
+    /// A cell that cannot be used, in a table that has rows but no lines: a file of arrays, or a data frame.
+    #[error("{}, row {}{}: {problem}", path.display(), row_of(path, *row), at(None, Some(column)))]
+    Cell {
+        /// The file, or [`FRAME`](crate::frame::FRAME).
+        path: PathBuf,
+        /// The row, counted from 0.
+        row: u64,
+        /// The column.
+        column: String,
         /// What is wrong there.
         problem: String,
         /// What to do.
@@ -140,6 +155,11 @@ fn elsewhere(words: &str) -> Remedy {
     Remedy::words(words).then(" with ").option("out", None)
 }
 
+/// A row as people count it: from 1 in a file; in a data frame from 0, as whoever made it does.
+fn row_of(path: &Path, row: u64) -> String {
+    if is_frame(path) { format!("{row} (counted from 0)") } else { (row + 1).to_string() }
+}
+
 fn at(line: Option<u64>, column: Option<&str>) -> String {
     match (line, column) {
         (Some(line), Some(column)) => format!(", line {line}, column `{column}`"),
@@ -167,7 +187,10 @@ impl Error {
                 Some(near) => format!("did you mean `{near}`? known: {}", known.join(", ")).into(),
                 None => format!("known: {}", known.join(", ")).into(),
             },
-            Error::Setting { remedy, .. } | Error::Malformed { remedy, .. } | Error::Mismatch { remedy, .. } => {
+            Error::Setting { remedy, .. }
+            | Error::Malformed { remedy, .. }
+            | Error::Cell { remedy, .. }
+            | Error::Mismatch { remedy, .. } => {
                 return (!remedy.is_empty()).then(|| remedy.clone());
             }
             Error::NewerFormat { .. } => "use the fpsrl that wrote it, or a newer one".into(),

@@ -13,6 +13,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, Int
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
+use crate::frame::is_frame;
 
 /// The version of the problem file and of the run directory that this library writes.
 pub const FORMAT: u64 = 1;
@@ -225,8 +226,12 @@ pub fn is_leftover(name: &str) -> bool {
     name.starts_with(".fpsrl-") && name.ends_with(".part")
 }
 
-/// A path for messages and file operations that an empty path would confuse.
+/// A path for messages and file operations that an empty path would confuse. What stands for a table in memory stays as it
+/// is.
 pub fn absolute(path: &Path) -> PathBuf {
+    if is_frame(path) {
+        return path.to_owned();
+    }
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 

@@ -88,7 +88,7 @@ fn scenario(file: &std::path::Path, state: &StateVariable) -> Result<Vec<f64>> {
         let hint = "a scenario needs a number in each row";
         return Err(table.fault(row, &column.title, "the cell is empty".into(), hint));
     }
-    Ok(column.values.clone())
+    Ok(column.values.to_vec())
 }
 
 #[cfg(test)]

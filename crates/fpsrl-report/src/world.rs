@@ -39,7 +39,7 @@ pub(super) fn world_of(worlds: WorldSource, system: &System) -> Result<RunWorld>
             };
             (page_world(model), parts.map(|part| (part.name.clone(), told(part))).collect())
         }
-        WorldSource::Process(..) => (None, Vec::new()),
+        WorldSource::Simulator(..) => (None, Vec::new()),
     };
     Ok(RunWorld { world, unlimited, networks, made_of, worlds })
 }

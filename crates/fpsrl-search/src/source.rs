@@ -1,4 +1,4 @@
-//! Where worlds come from that are searched on: learned from the log with a verdict on them, or a process that is the world.
+//! Where worlds come from that are searched on: learned from the log with a verdict on them, or a simulator that is the world.
 
 use std::sync::Arc;
 
@@ -10,9 +10,8 @@ use fpsrl_engine::rollout::StartStates;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 use fpsrl_world::model::WorldModel;
-use fpsrl_world::process::ProcessWorld;
 use fpsrl_world::quality::Verdict;
-use fpsrl_world::{LaggedWorld, LearnedWorlds, NetworkWorld};
+use fpsrl_world::{LaggedWorld, LearnedWorlds, NetworkWorld, Simulator};
 
 use crate::SearchSettings;
 use crate::promise::{self, Doubts, Promise};
@@ -22,8 +21,8 @@ use crate::promise::{self, Doubts, Promise};
 pub enum WorldSource {
     /// Learned from the log, and how far that can be trusted.
     Learned(Box<(LearnedWorlds, Option<Verdict>)>),
-    /// A process that is the world, and what its inputs follow.
-    Process(Arc<ProcessWorld>, Option<Arc<Tape>>),
+    /// A process or a function that is the world, and what its inputs follow.
+    Simulator(Arc<dyn Simulator>, Option<Arc<Tape>>),
 }
 
 impl WorldSource {
@@ -31,8 +30,8 @@ impl WorldSource {
     pub fn on_lanes(&self, system: &System, caution: f64) -> Result<Vec<Box<dyn World>>> {
         match self {
             Self::Learned(worlds) => worlds.0.on_lanes(caution),
-            Self::Process(process, tape) => {
-                Ok(vec![Box::new(LaggedWorld::new(system, Arc::clone(process)).following(tape.clone()))])
+            Self::Simulator(simulator, tape) => {
+                Ok(vec![Box::new(LaggedWorld::new(system, Arc::clone(simulator)).following(tape.clone()))])
             }
         }
     }
@@ -48,7 +47,7 @@ impl WorldSource {
         lanes.collect()
     }
 
-    /// The same worlds whose steps cost something else besides their reward; none of a process, whose rewards are its own.
+    /// The same worlds whose steps cost something else besides their reward; none of a simulator, whose rewards are its own.
     pub fn with_costs(&self, costs: Option<&str>) -> Option<Self> {
         let Self::Learned(worlds) = self else { return None };
         Some(Self::Learned(Box::new((worlds.0.with_costs(costs), worlds.1.clone()))))
@@ -66,27 +65,27 @@ impl WorldSource {
                 let model = WorldModel { actuators: Vec::new(), ..worlds.0.world.clone() };
                 Ok(Box::new(NetworkWorld::new(&model)?))
             }
-            Self::Process(process, tape) => {
-                let world = LaggedWorld::new(system, Arc::clone(process)).following(tape.clone());
+            Self::Simulator(simulator, tape) => {
+                let world = LaggedWorld::new(system, Arc::clone(simulator)).following(tape.clone());
                 Ok(Box::new(world.without_actuators()))
             }
         }
     }
 
-    /// Whether it is a process, which is slower than what was learned.
-    pub fn is_process(&self) -> bool {
-        matches!(self, Self::Process(..))
+    /// Whether it is a simulator, which is slower than what was learned.
+    pub fn is_simulator(&self) -> bool {
+        matches!(self, Self::Simulator(..))
     }
 
-    /// Whether all that was asked was answered; a process may have failed meanwhile.
+    /// Whether all that was asked was answered; a simulator may have failed meanwhile.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Learned(_) => Ok(()),
-            Self::Process(process, _) => process.check(),
+            Self::Simulator(simulator, _) => simulator.check(),
         }
     }
 
-    /// The first candidate that keeps its promise. A process is the world: there, the best one does.
+    /// The first candidate that keeps its promise. A simulator is the world: there, the best one does.
     pub fn choose(
         &self,
         system: &System,
@@ -99,7 +98,7 @@ impl WorldSource {
             Self::Learned(worlds) => {
                 promise::choose(system, settings, &worlds.0, &doubts(&worlds.1), candidates, starts, numerics)
             }
-            Self::Process(..) => {
+            Self::Simulator(..) => {
                 let promise = candidates.first().map(|policy| self.promise(system, policy, starts, numerics));
                 Ok(promise.transpose()?.map(|promise| (0, promise)))
             }
@@ -116,7 +115,7 @@ impl WorldSource {
     ) -> Result<Promise> {
         match self {
             Self::Learned(worlds) => Promise::of(system, &worlds.0, &doubts(&worlds.1), policy, starts, numerics),
-            Self::Process(..) => {
+            Self::Simulator(..) => {
                 let promise = Promise::on(system, self.first(system)?.as_ref(), policy, starts, numerics);
                 self.check()?;
                 Ok(promise)

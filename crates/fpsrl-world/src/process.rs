@@ -29,13 +29,12 @@ use fpsrl_engine::rollout::Lanes;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 
+use crate::simulator::{FUNCTION, Simulator};
+
 /// The version of the conversation.
 const VERSION: u32 = 1;
 
 /// A process as a world.
-///
-/// A rollout cannot fail in the middle. If the process does, all lanes end at once, and [`ProcessWorld::check`] says what
-/// happened: ask it before a result is used.
 pub struct ProcessWorld {
     command: Vec<String>,
     states: Vec<String>,
@@ -97,14 +96,6 @@ impl ProcessWorld {
         Ok(world)
     }
 
-    /// Whether all steps so far were answered.
-    pub fn check(&self) -> Result<()> {
-        match &*locked(&self.fault) {
-            Some(fault) => Err(self.error(fault.clone())),
-            None => Ok(()),
-        }
-    }
-
     fn error(&self, fault: String) -> Error {
         Error::setting(
             "the simulator",
@@ -117,6 +108,9 @@ impl ProcessWorld {
     /// A new process, and the largest reward that it names.
     fn greet(&self) -> Result<(Conversation, f64), String> {
         let (program, arguments) = self.command.split_first().ok_or("no program is named")?;
+        if program == FUNCTION {
+            return Err("this world was a function of another program, and only that program has it".into());
+        }
         let mut child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::piped())
@@ -207,6 +201,15 @@ impl Drop for Conversation {
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Simulator for ProcessWorld {
+    fn check(&self) -> Result<()> {
+        match &*locked(&self.fault) {
+            Some(fault) => Err(self.error(fault.clone())),
+            None => Ok(()),
+        }
+    }
 }
 
 impl World for ProcessWorld {

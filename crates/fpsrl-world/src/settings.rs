@@ -7,6 +7,8 @@ use fpsrl_data::system::{ActionVariable, History, LONGEST_HISTORY};
 use fpsrl_engine::formula::{Formula, Function, Kind};
 use serde::Deserialize;
 
+use crate::simulator::OwnSimulator;
+
 use crate::training::{Depth, Trainer};
 
 /// What worlds are made of, by name.
@@ -79,6 +81,9 @@ pub struct WorldSettings {
     pub absorbing: bool,
     /// The program and the arguments of a process that is the world, instead of a learned one.
     pub process: Option<Vec<String>>,
+    /// The world itself, if it is neither learned nor a process; `process` then begins with
+    /// [`FUNCTION`](crate::simulator::FUNCTION). No file can hold it.
+    pub simulator: Option<OwnSimulator>,
     /// The reward as a formula, if the user knows it.
     pub reward: Option<Formula>,
     /// When a transition is absorbing, as a formula, if the user knows it.
@@ -145,6 +150,7 @@ impl WorldSettings {
             restarts: 1,
             absorbing: true,
             process: None,
+            simulator: None,
             reward: None,
             terminal: None,
             costs: None,
@@ -231,6 +237,7 @@ impl WrittenWorld {
             restarts: self.restarts.unwrap_or(defaults.restarts),
             absorbing: self.absorbing.unwrap_or(defaults.absorbing),
             process: self.process,
+            simulator: None,
             reward: formula("world.reward", self.reward, system, Kind::Number)?,
             terminal: formula("world.terminal", self.terminal, system, Kind::Truth)?,
             costs: costs(system)?,

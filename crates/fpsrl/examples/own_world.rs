@@ -13,6 +13,7 @@ use fpsrl::rollout::{Columns, Lanes};
 use fpsrl::search::race::Race;
 use fpsrl::search::{Search, SearchOptions, methods};
 use fpsrl::simd::Numerics;
+use fpsrl::world::Simulator;
 use fpsrl::world::World;
 use fpsrl::world::process::ProcessWorld;
 

@@ -44,7 +44,7 @@ pub mod reproduce;
 pub mod run;
 pub mod stage;
 
-pub use fpsrl_base::{Error, Remedy, Result, error, files, progress, random, remedy, text};
+pub use fpsrl_base::{Error, Remedy, Result, error, files, frame, progress, random, remedy, text};
 pub use fpsrl_data::plant;
 pub use fpsrl_engine::{angle, formula, rollout, simd};
 pub use fpsrl_exchange::{import, verify};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::layout::malformed;
-use super::table::{Column, Kind, Table, split_unit};
+use super::table::{Column, Table, split_unit};
 use super::text::Wanted;
 use fpsrl_base::error::Result;
 
@@ -26,7 +26,7 @@ pub(super) fn titles(name: &str, width: usize, flat: bool) -> Vec<String> {
 }
 
 /// Puts arrays of the same length side by side; others are left out, with a note.
-pub(super) fn table(path: &Path, arrays: Vec<NamedArray>, wanted: Wanted<'_>, what: &str) -> Result<Table> {
+pub(super) fn table(path: &Path, arrays: Vec<NamedArray>, wanted: Wanted<'_>, what: &str) -> Result<Table<'static>> {
     let longest = |name: &str| arrays.iter().find(|array| array.name == name).map(|array| array.rows);
     // Observations say how long the log is; where there are none, most arrays do.
     let rows = longest("observations").or_else(|| {
@@ -49,22 +49,10 @@ pub(super) fn table(path: &Path, arrays: Vec<NamedArray>, wanted: Wanted<'_>, wh
             let name = split_unit(&title).0;
             if wanted(&title, &name) {
                 let values: Vec<f64> = array.values.iter().skip(index).step_by(array.width).copied().collect();
-                table.columns.push(column(title.clone(), values));
+                table.columns.push(Column::of_numbers(title.clone(), values));
             }
             table.titles.push(title);
         }
     }
     Ok(table)
-}
-
-/// A column of numbers; what is not finite is remembered as a fault, except for NaN, which is missing.
-pub(super) fn column(title: String, mut values: Vec<f64>) -> Column {
-    let fault = values.iter().position(|value| value.is_infinite()).map(|row| super::CellFault {
-        row,
-        text: format!("`{}`", values[row]),
-        what: "is not a finite number",
-    });
-    values.iter_mut().filter(|value| value.is_infinite()).for_each(|value| *value = f64::NAN);
-    let (name, unit) = split_unit(&title);
-    Column { name, unit, title, kind: Kind::Number, values, words: Vec::new(), fault }
 }

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use hdf5_pure::{DType, Dataset, File, Group};
 
-use super::arrays::{self, NamedArray, column};
+use super::arrays::{self, NamedArray};
 use super::layout::malformed;
-use super::table::Table;
+use super::table::{Column, Table};
 use super::text::Wanted;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::{Progress, Stage, Status};
 
 /// Reads either layout.
-pub(super) fn read(path: &Path, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
+pub(super) fn read(path: &Path, wanted: Wanted<'_>, progress: &Progress) -> Result<Table<'static>> {
     let broken = |error: hdf5_pure::Error| {
         malformed(
             path,
@@ -109,18 +109,18 @@ impl Parts {
         Ok(())
     }
 
-    fn table(self, path: &Path, wanted: Wanted<'_>) -> Result<Table> {
+    fn table(self, path: &Path, wanted: Wanted<'_>) -> Result<Table<'static>> {
         if self.rows == 0 {
             return Err(malformed(path, None, "its episodes hold no step", "record some, or name another file"));
         }
         let kept = self.titles.iter().zip(self.columns).filter(|(title, _)| wanted(title, title));
-        let columns = kept.map(|(title, values)| column(title.clone(), values)).collect();
+        let columns = kept.map(|(title, values)| Column::of_numbers(title.clone(), values)).collect();
         Ok(Table { path: path.to_owned(), columns, rows: self.rows, titles: self.titles, ..Table::default() })
     }
 }
 
 /// Arrays that stand side by side at the top of the file.
-fn flat(path: &Path, root: &Group, wanted: Wanted<'_>) -> Result<Table> {
+fn flat(path: &Path, root: &Group, wanted: Wanted<'_>) -> Result<Table<'static>> {
     let broken = |error: hdf5_pure::Error| {
         malformed(
             path,
@@ -188,10 +188,10 @@ mod tests {
         });
         let table = read(file.path(), &|_, _| true, &Progress::silent()).unwrap();
         let column = |name: &str| table.column(&[name.to_owned()]).unwrap().values.clone();
-        assert_eq!(column("observations_1"), [2.0, 4.0]);
-        assert_eq!(column("actions_0"), [0.5, -0.5]);
+        assert_eq!(*column("observations_1"), [2.0, 4.0]);
+        assert_eq!(*column("actions_0"), [0.5, -0.5]);
         let error = table.numbers(&["rewards".into()], "reward").unwrap_err().to_string();
-        assert!(error.contains("row 2: `inf` is not a finite number"), "{error}");
+        assert!(error.contains("row 2, column `rewards`: `inf` is not"), "{error}");
         assert!(table.notes.iter().any(|note| note.contains("`seed`")));
     }
 
@@ -213,10 +213,10 @@ mod tests {
         });
         let table = read(file.path(), &|_, _| true, &Progress::silent()).unwrap();
         let column = |name: &str| table.column(&[name.to_owned()]).unwrap().values.clone();
-        assert_eq!(column("episode"), [0.0, 0.0, 2.0, 2.0, 10.0, 10.0]);
-        assert_eq!(column("observations_0"), [0.0, 1.0, 50.0, 51.0, 100.0, 101.0]);
-        assert_eq!(column("next_observations_0"), [1.0, 2.0, 51.0, 52.0, 101.0, 102.0]);
-        assert_eq!(column("terminations"), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+        assert_eq!(*column("episode"), [0.0, 0.0, 2.0, 2.0, 10.0, 10.0]);
+        assert_eq!(*column("observations_0"), [0.0, 1.0, 50.0, 51.0, 100.0, 101.0]);
+        assert_eq!(*column("next_observations_0"), [1.0, 2.0, 51.0, 52.0, 101.0, 102.0]);
+        assert_eq!(*column("terminations"), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
     }
 
     #[test]

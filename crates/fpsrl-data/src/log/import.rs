@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::alignment::{Alignment, Samples};
 use super::guess::next_name;
+use super::layout::malformed;
 use super::series::Series;
 use super::table::{Column, Table};
 use super::{TextOptions, read};
@@ -131,8 +132,39 @@ pub fn record(
     reward: Option<&Formula>,
     progress: &Progress,
 ) -> Result<Recording> {
+    let log = columns_of(settings)?;
+    let names = Roles::names(log, system);
+    let wanted = |title: &str, name: &str| names.iter().any(|wanted| wanted == title || wanted == name);
+    let options = TextOptions { separator: log.separator, decimal: log.decimal, missing: log.missing.clone() };
+    let tables = log.files.iter().map(|path| read(path, &options, &wanted, progress));
+    assemble(system, settings, reward, tables)
+}
+
+/// The same for tables that are in memory already, in the order of time.
+pub fn record_tables(
+    system: &System,
+    settings: &DataSettings,
+    reward: Option<&Formula>,
+    tables: &[Table<'_>],
+) -> Result<Recording> {
+    if let Some(empty) = tables.iter().find(|table| table.rows == 0) {
+        return Err(malformed(&empty.path, None, "there is no row in it", "give a table with the rows of the log"));
+    }
+    assemble(system, settings, reward, tables.iter().map(|table| Ok(table.lent())))
+}
+
+fn columns_of(settings: &DataSettings) -> Result<&LogSettings> {
+    settings.log.as_ref().ok_or(Error::Internal("a problem without a log was imported"))
+}
+
+fn assemble<'a>(
+    system: &System,
+    settings: &DataSettings,
+    reward: Option<&Formula>,
+    tables: impl ExactSizeIterator<Item = Result<Table<'a>>>,
+) -> Result<Recording> {
     settings.check()?;
-    let log = settings.log.as_ref().ok_or(Error::Internal("a problem without a log was imported"))?;
+    let log = columns_of(settings)?;
     if log.reward.is_empty() && reward.is_none() {
         return Err(Error::setting(
             "data.reward",
@@ -153,15 +185,13 @@ pub fn record(
     let mut samples = Samples::new(system);
     let mut terminals = (!log.terminal.is_empty()).then(Vec::new);
     let context = Appending { system, settings, log, formula: reward.is_some() };
-    for path in &log.files {
-        let names = Roles::names(log, system);
-        let wanted = |title: &str, name: &str| names.iter().any(|wanted| wanted == title || wanted == name);
-        let options = TextOptions { separator: log.separator, decimal: log.decimal, missing: log.missing.clone() };
-        let mut table = read(path, &options, &wanted, progress)?;
+    let most_samples = ALIGNMENT_ROWS / tables.len().max(1);
+    for table in tables {
+        let mut table = table?;
         for state in system.states()[..system.current_states()].iter().filter(|state| !state.values().is_empty()) {
             table.number_words(columns(&state.columns, &state.name), state.values(), &state.name)?;
         }
-        report.files.push(FileReport { path: path.clone(), rows: table.rows, notes: table.notes.clone() });
+        report.files.push(FileReport { path: table.path.clone(), rows: table.rows, notes: table.notes.clone() });
         report.rows += table.rows;
         let radians = Radians::of(&table, log, system)?;
         let roles = Roles::find(&table, &radians, log, system)?;
@@ -182,7 +212,7 @@ pub fn record(
             }
         };
         if log.next.is_none() {
-            samples.collect(&roles.states, &roles.actions, &pairs, ALIGNMENT_ROWS / log.files.len().max(1));
+            samples.collect(&roles.states, &roles.actions, &pairs, most_samples);
         }
         context.append(&roles, &pairs, &mut recorded, &mut terminals, &mut report);
     }
@@ -201,7 +231,7 @@ impl Recording {
         history: HistoryReport,
     ) -> Result<Imported> {
         let Self { recorded, mut report, samples } = self;
-        let log = settings.log.as_ref().ok_or(Error::Internal("a problem without a log was imported"))?;
+        let log = columns_of(settings)?;
         let (transitions, lost) = history::remember(system, recorded);
         let mut transitions = transitions;
         transitions.inputs = system.input_count();
@@ -236,6 +266,11 @@ impl Recording {
     }
 }
 
+/// The columns of a log that a problem reads, under every name that each may have.
+pub fn columns_read(system: &System, log: &LogSettings) -> Vec<String> {
+    Roles::names(log, system)
+}
+
 /// The columns of a table by what they mean.
 pub(super) struct Roles<'a> {
     pub(super) rows: usize,
@@ -264,7 +299,11 @@ fn columns<'a>(columns: &'a [String], name: &'a String) -> &'a [String] {
 }
 
 /// The columns of a state variable: of the state itself, and of the next one if rows hold it themselves.
-fn state_columns<'a>(table: &'a Table, log: &LogSettings, state: &StateVariable) -> Result<[Option<&'a Column>; 2]> {
+fn state_columns<'a>(
+    table: &'a Table,
+    log: &LogSettings,
+    state: &StateVariable,
+) -> Result<[Option<&'a Column<'a>>; 2]> {
     let names = columns(&state.columns, &state.name);
     let now = table.numbers(names, "column")?;
     let next = log.next.as_ref().map(|pattern| {
@@ -306,9 +345,9 @@ impl<'a> Roles<'a> {
             if names.is_empty() {
                 return Ok(None);
             }
-            table.numbers(names, key).map(|column| Some(column.values.as_slice()))
+            table.numbers(names, key).map(|column| Some(column.values.as_ref()))
         };
-        let values = |column: &'a Column| column.values.as_slice();
+        let values = |column: &'a Column| column.values.as_ref();
         let (mut states, mut next_states) = (Vec::new(), Vec::new());
         for (index, state) in system.states()[..system.current_states()].iter().enumerate() {
             let [now, next] = state_columns(table, log, state)?;

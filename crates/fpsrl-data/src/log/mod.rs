@@ -23,7 +23,7 @@ mod text;
 
 pub use alignment::Alignment;
 pub use guess::{Angle, Guess, InputGuess, InputKind, Settling, angle};
-pub use import::{FileReport, ImportReport, Imported, Recording, record};
+pub use import::{FileReport, ImportReport, Imported, Recording, columns_read, record, record_tables};
 pub use layout::TextOptions;
 pub use read::read;
 pub use table::{CellFault, Column, Kind, Table, split_unit};

@@ -14,7 +14,7 @@ use fpsrl_base::error::{Error, Result};
 const MOST_BYTES: u64 = 1 << 36;
 
 /// Reads the arrays of an archive.
-pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>) -> Result<Table> {
+pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>) -> Result<Table<'static>> {
     let broken = |problem: String| malformed(path, None, problem, "write it again with numpy.savez");
     let mut archive = zip::ZipArchive::new(BufReader::new(file))
         .map_err(|error| broken(format!("it cannot be unpacked: {error}")))?;
@@ -171,7 +171,7 @@ mod tests {
         array
     }
 
-    fn table(entries: &[(&str, Vec<u8>)]) -> Result<Table> {
+    fn table(entries: &[(&str, Vec<u8>)]) -> Result<Table<'static>> {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut writer = zip::ZipWriter::new(file.reopen().unwrap());
         for (name, bytes) in entries {
@@ -196,10 +196,10 @@ mod tests {
             let table =
                 table(&[("observations.npy", observations), ("action.npy", actions), ("done.npy", done)]).unwrap();
             assert_eq!(table.titles, ["observations_0", "observations_1", "action", "done"]);
-            assert_eq!(table.columns[0].values, [1.0, 3.0, 5.0]);
-            assert_eq!(table.columns[1].values, [2.0, 4.0, 6.0]);
-            assert_eq!(table.columns[2].values, [-1.0, 1.0, -32768.0]);
-            assert_eq!(table.columns[3].values, [0.0, 0.0, 1.0]);
+            assert_eq!(*table.columns[0].values, [1.0, 3.0, 5.0]);
+            assert_eq!(*table.columns[1].values, [2.0, 4.0, 6.0]);
+            assert_eq!(*table.columns[2].values, [-1.0, 1.0, -32768.0]);
+            assert_eq!(*table.columns[3].values, [0.0, 0.0, 1.0]);
         }
     }
 

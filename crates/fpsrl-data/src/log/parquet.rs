@@ -11,9 +11,8 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::arrays::column;
 use super::layout::malformed;
-use super::table::{Kind, Table, split_unit};
+use super::table::{Column, Kind, Table, split_unit};
 use super::text::Wanted;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::{Progress, Stage, Status};
@@ -22,7 +21,7 @@ use fpsrl_base::progress::{Progress, Stage, Status};
 const BATCH: usize = 1 << 16;
 
 /// Reads a file of flat columns.
-pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
+pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>, progress: &Progress) -> Result<Table<'static>> {
     let broken = |error: ParquetError| {
         malformed(
             path,
@@ -67,7 +66,7 @@ pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>, progress: &Progr
             table.notes.push(format!("the column `{title}` holds no plain numbers, times or words; it takes no part"));
             continue;
         }
-        let mut column = column(title, cells.values);
+        let mut column = Column::of_numbers(title, cells.values);
         column.kind = cells.kind;
         column.words = cells.words;
         table.columns.push(column);

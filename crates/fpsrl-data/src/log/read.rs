@@ -10,6 +10,7 @@ use super::layout::{TextOptions, malformed};
 use super::table::Table;
 use super::text::{self, Wanted};
 use fpsrl_base::error::{Error, Result};
+use fpsrl_base::frame::is_frame;
 use fpsrl_base::progress::{Progress, Stage, Status};
 
 /// Reads the columns of a log that are wanted; those not wanted cost neither memory nor, in text, much time.
@@ -21,12 +22,17 @@ use fpsrl_base::progress::{Progress, Stage, Status};
 /// let path = directory.path().join("log.csv");
 /// std::fs::write(&path, "time;level[m];note\n0;1,5;start\n1;1,75;\n")?;
 /// let table = log::read(&path, &log::TextOptions::default(), &|_, name| name != "note", &Progress::silent())?;
-/// assert_eq!(table.columns[1].values, [1.5, 1.75]);
+/// assert_eq!(*table.columns[1].values, [1.5, 1.75]);
 /// assert_eq!(table.columns[1].unit, "m");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read(path: &Path, options: &TextOptions, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
+pub fn read(path: &Path, options: &TextOptions, wanted: Wanted<'_>, progress: &Progress) -> Result<Table<'static>> {
     let failed = |source| Error::read(path, source);
+    if is_frame(path) {
+        let problem = "this log was a table in memory, such as a data frame; there is no file to read it from";
+        let hint = "give the table again, or name files that hold it: file = [\"a.csv\"] below [data]";
+        return Err(malformed(path, None, problem, hint));
+    }
     let mut file = File::open(path).map_err(failed)?;
     let before = state(&file).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
@@ -106,22 +112,22 @@ impl Read for Counting<'_> {
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(path: &Path, file: File, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
+fn parquet(path: &Path, file: File, wanted: Wanted<'_>, progress: &Progress) -> Result<Table<'static>> {
     super::parquet::read(path, file, wanted, progress)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(path: &Path, _: File, _: Wanted<'_>, _: &Progress) -> Result<Table> {
+fn parquet(path: &Path, _: File, _: Wanted<'_>, _: &Progress) -> Result<Table<'static>> {
     Err(malformed(path, None, "this fpsrl was built without Parquet", "build it with the feature `parquet`"))
 }
 
 #[cfg(feature = "hdf5")]
-fn hdf5(path: &Path, wanted: Wanted<'_>, progress: &Progress) -> Result<Table> {
+fn hdf5(path: &Path, wanted: Wanted<'_>, progress: &Progress) -> Result<Table<'static>> {
     super::hdf5::read(path, wanted, progress)
 }
 
 #[cfg(not(feature = "hdf5"))]
-fn hdf5(path: &Path, _: Wanted<'_>, _: &Progress) -> Result<Table> {
+fn hdf5(path: &Path, _: Wanted<'_>, _: &Progress) -> Result<Table<'static>> {
     Err(malformed(path, None, "this fpsrl was built without HDF5", "build it with the feature `hdf5`"))
 }
 

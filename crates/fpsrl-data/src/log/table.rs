@@ -1,8 +1,10 @@
 //! A log as a table: columns of numbers with their names, whatever file they came from.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use fpsrl_base::error::{Error, Result, nearest};
+use fpsrl_base::frame::FRAME;
 
 /// What a column's cells are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +18,10 @@ pub enum Kind {
 }
 
 /// A column of a log. A cell that is missing is NaN.
+///
+/// Its values may be lent by whoever holds them already, such as a data frame in memory; then they are not copied.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column {
+pub struct Column<'a> {
     /// Its name in the file, without the unit.
     pub name: String,
     /// Its unit, from the name or from a row of units; may be empty.
@@ -27,7 +31,7 @@ pub struct Column {
     /// What its cells are.
     pub kind: Kind,
     /// A number for each row.
-    pub values: Vec<f64>,
+    pub values: Cow<'a, [f64]>,
     /// The distinct words of a column of text.
     pub words: Vec<String>,
     /// The first cell that is NaN in a column of numbers.
@@ -47,11 +51,11 @@ pub struct CellFault {
 
 /// A log as it was read.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Table {
+pub struct Table<'a> {
     /// Where it came from.
     pub path: PathBuf,
     /// The columns that were asked for.
-    pub columns: Vec<Column>,
+    pub columns: Vec<Column<'a>>,
     /// Number of rows.
     pub rows: usize,
     /// Rows from which on the line in the file is known, and that line; empty for files without lines.
@@ -62,7 +66,68 @@ pub struct Table {
     pub notes: Vec<String>,
 }
 
-impl Table {
+impl<'a> Column<'a> {
+    /// A column of numbers; what is not finite is remembered as a fault, except for NaN, which is missing.
+    pub fn of_numbers(title: impl Into<String>, values: impl Into<Cow<'a, [f64]>>) -> Self {
+        let (title, mut values) = (title.into(), values.into());
+        let fault = values.iter().position(|value| value.is_infinite()).map(|row| CellFault {
+            row,
+            text: format!("`{}`", values[row]),
+            what: "is not a finite number",
+        });
+        if fault.is_some() {
+            values.to_mut().iter_mut().filter(|value| value.is_infinite()).for_each(|value| *value = f64::NAN);
+        }
+        let (name, unit) = split_unit(&title);
+        Self { name, unit, title, kind: Kind::Number, values, words: Vec::new(), fault }
+    }
+
+    /// The same column, which lends its values.
+    fn lent(&self) -> Column<'_> {
+        let Self { name, unit, title, kind, values, words, fault } = self;
+        Column {
+            name: name.clone(),
+            unit: unit.clone(),
+            title: title.clone(),
+            kind: *kind,
+            values: Cow::Borrowed(values),
+            words: words.clone(),
+            fault: fault.clone(),
+        }
+    }
+}
+
+impl<'a> Table<'a> {
+    /// A table in memory, such as a data frame: its columns side by side.
+    ///
+    /// ```
+    /// use fpsrl_data::log::{Column, Table};
+    /// let levels = [1.5, 1.75];
+    /// let table = Table::in_memory(vec![Column::of_numbers("level[m]", &levels[..])]);
+    /// assert_eq!((table.rows, table.columns[0].unit.as_str()), (2, "m"));
+    /// ```
+    pub fn in_memory(columns: Vec<Column<'a>>) -> Self {
+        Self {
+            path: FRAME.into(),
+            rows: columns.first().map_or(0, |column| column.values.len()),
+            titles: columns.iter().map(|column| column.title.clone()).collect(),
+            columns,
+            ..Self::default()
+        }
+    }
+
+    /// The same table, which lends its values instead of copying them.
+    pub fn lent(&self) -> Table<'_> {
+        Table {
+            path: self.path.clone(),
+            columns: self.columns.iter().map(Column::lent).collect(),
+            rows: self.rows,
+            lines: self.lines.clone(),
+            titles: self.titles.clone(),
+            notes: self.notes.clone(),
+        }
+    }
+
     /// The line of a row in the file, if the file has lines.
     pub fn line(&self, row: usize) -> Option<u64> {
         let after = self.lines.partition_point(|(first, _)| *first <= row);
@@ -71,15 +136,17 @@ impl Table {
     }
 
     /// The column of one of these names: as it stands in the file, or without its unit.
-    pub fn column(&self, names: &[String]) -> Option<&Column> {
-        let called = |name: &str, of: fn(&Column) -> &str| self.columns.iter().find(|column| of(column) == name);
+    pub fn column(&self, names: &[String]) -> Option<&Column<'a>> {
+        let called = |name: &str, of: for<'b> fn(&'b Column<'a>) -> &'b str| {
+            self.columns.iter().find(|column| of(column) == name)
+        };
         names
             .iter()
             .find_map(|name| called(name, |column| &column.title).or_else(|| called(name, |column| &column.name)))
     }
 
     /// The column of one of these names, or what to say if the file lacks it.
-    pub fn expect(&self, names: &[String], key: &str) -> Result<&Column> {
+    pub fn expect(&self, names: &[String], key: &str) -> Result<&Column<'a>> {
         let Some(column) = self.column(names) else {
             return Err(missing_column(&self.path, names, key, &self.titles));
         };
@@ -97,10 +164,11 @@ impl Table {
 
     /// An error about a cell.
     pub fn fault(&self, row: usize, column: &str, problem: String, hint: &str) -> Error {
-        let (line, column) = (self.line(row), Some(column.to_owned()));
-        // A file without lines counts rows.
-        let problem = if line.is_none() { format!("row {}: {problem}", row + 1) } else { problem };
-        Error::Malformed { path: self.path.clone(), line, column, problem, remedy: hint.into() }
+        let (path, column, remedy) = (self.path.clone(), column.to_owned(), hint.into());
+        match self.line(row) {
+            Some(line) => Error::Malformed { path, line: Some(line), column: Some(column), problem, remedy },
+            None => Error::Cell { path, row: row as u64, column, problem, remedy },
+        }
     }
 
     /// Makes the words of a mode numbers: their places in a list. A column of numbers holds the words as numbers.
@@ -136,12 +204,12 @@ impl Table {
             }
         }
         let column = &mut self.columns[index];
-        (column.values, column.kind, column.fault) = (places, Kind::Number, None);
+        (column.values, column.kind, column.fault) = (places.into(), Kind::Number, None);
         Ok(())
     }
 
     /// A column whose every cell is a number or missing, or an error that names the first that is not.
-    pub fn numbers(&self, names: &[String], key: &str) -> Result<&Column> {
+    pub fn numbers(&self, names: &[String], key: &str) -> Result<&Column<'a>> {
         let column = self.expect(names, key)?;
         if let Some(CellFault { row, text, what }) = &column.fault {
             let hint = "correct the cell; or, if it stands for a missing value, add it to `missing` below [data]";

@@ -32,7 +32,7 @@ pub(super) fn read(
     options: &TextOptions,
     wanted: Wanted<'_>,
     advance: &dyn Fn() -> Result<()>,
-) -> Result<Table> {
+) -> Result<Table<'static>> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => malformed(
             path,
@@ -318,7 +318,7 @@ impl Chunk {
 /// The columns so far.
 struct Assembly {
     slots: Vec<Slot>,
-    columns: Vec<Column>,
+    columns: Vec<Column<'static>>,
     words: Vec<Words>,
     rows: usize,
     lines: Vec<(usize, u64)>,
@@ -339,7 +339,7 @@ impl Assembly {
                 unit: unit.clone(),
                 title: title.clone(),
                 kind: *kind,
-                values: Vec::new(),
+                values: Vec::new().into(),
                 words: Vec::new(),
                 fault: None,
             });
@@ -362,10 +362,10 @@ impl Assembly {
             if column.kind == Kind::Text {
                 let places: Vec<f64> = found.list.iter().map(|word| words.place(word.as_bytes()) as f64).collect();
                 let of = |value: f64| if value.is_nan() { value } else { places[value as usize] };
-                column.values.extend(values.into_iter().map(of));
+                column.values.to_mut().extend(values.into_iter().map(of));
                 column.words.clone_from(&words.list);
             } else {
-                column.values.extend_from_slice(&values);
+                column.values.to_mut().extend_from_slice(&values);
             }
             if column.fault.is_none() {
                 column.fault = fault.map(|fault| CellFault { row: self.rows + fault.row, ..fault });
@@ -382,7 +382,7 @@ mod tests {
 
     use super::*;
 
-    fn table_of(bytes: &[u8]) -> Result<Table> {
+    fn table_of(bytes: &[u8]) -> Result<Table<'static>> {
         read(bytes, "log.csv".as_ref(), &TextOptions::default(), &|_, _| true, &|| Ok(()))
     }
 
@@ -395,7 +395,7 @@ mod tests {
         let text = "a,\"b, c\",note\r\n1,2,\"x\ny\"\r\n\r\n\"3\",4,\"\"\"q\"\"\"\r\n5,,z\r\n";
         let table = table_of(text.as_bytes()).unwrap();
         assert_eq!(table.titles, ["a", "b, c", "note"]);
-        assert_eq!(table.columns[0].values, [1.0, 3.0, 5.0]);
+        assert_eq!(*table.columns[0].values, [1.0, 3.0, 5.0]);
         assert_eq!(table.columns[1].values[..2], [2.0, 4.0]);
         assert!(table.columns[1].values[2].is_nan());
         assert_eq!(table.columns[2].words, ["x\ny", "\"q\"", "z"]);

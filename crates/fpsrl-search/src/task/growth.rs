@@ -213,7 +213,7 @@ impl Task<'_> {
         let world = self.worlds.first(self.system)?;
         let starts = self.system.search_starts(0, self.search.start_states).first(STARTS);
         let policies: Vec<&dyn Policy> = kernels.iter().map(|kernel| kernel as &dyn Policy).collect();
-        let budget = Ceiling::budget(self.system, self.worlds.is_process(), None);
+        let budget = Ceiling::budget(self.system, self.worlds.is_simulator(), None);
         let settings = PlanSettings { budget, ..PlanSettings::default() };
         let numerics = self.options.numerics;
         let plans = plan_returns(self.system, world.as_ref(), &starts, &policies, settings, numerics, progress)?;

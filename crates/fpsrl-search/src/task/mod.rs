@@ -135,6 +135,50 @@ pub struct Forget;
 
 impl Keeper for Forget {}
 
+/// Keeps in memory what an interrupted search goes on from.
+#[derive(Debug, Default)]
+pub struct Remember {
+    policy: Option<PolicySettings>,
+    search: Option<SearchSettings>,
+    begun: Begun,
+}
+
+impl Remember {
+    /// For a search that goes on from somewhere, or from the beginning.
+    pub fn from(begun: &Begun) -> Self {
+        Self { begun: begun.clone(), ..Self::default() }
+    }
+
+    /// The settings that the search has, and where it stood when it was stopped; none before it began.
+    pub fn into_parts(self) -> Option<(SearchSettings, Begun)> {
+        Some((self.search?, self.begun))
+    }
+}
+
+impl Keeper for Remember {
+    fn started(&mut self, search: &SearchSettings) {
+        self.search = Some(search.clone());
+    }
+
+    fn begin(&mut self, policy: &PolicySettings, _: &[SearchRecord]) -> Result<()> {
+        self.policy = Some(policy.clone());
+        Ok(())
+    }
+
+    fn round(&mut self, running: &dyn Running, must: bool) -> Result<()> {
+        if let Some(policy) = self.policy.clone().filter(|_| must) {
+            let saved = Saved { policy, state: running.state()?, records: running.records().to_vec() };
+            self.begun.search = Some(saved);
+        }
+        Ok(())
+    }
+
+    fn grown(&mut self, growth: &Growth) -> Result<()> {
+        self.begun = Begun { growth: Some(growth.clone()), search: None };
+        Ok(())
+    }
+}
+
 impl<M: Method> Running for Search<'_, M, Threads<'_>> {
     fn records(&self) -> &[SearchRecord] {
         Search::records(self)

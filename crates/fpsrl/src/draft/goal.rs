@@ -86,7 +86,7 @@ impl Tracked {
         let errors: Vec<f64> = own
             .values
             .iter()
-            .zip(&wanted.values)
+            .zip(wanted.values.iter())
             .map(|(own, wanted)| own - wanted)
             .filter(|error| error.is_finite())
             .collect();

@@ -11,16 +11,17 @@ mod sheet;
 use std::path::{Path, PathBuf};
 
 use fpsrl_base::error::{Error, Result};
+use fpsrl_base::frame::FRAME;
 use fpsrl_base::progress::Progress;
 use fpsrl_base::remedy::Remedy;
-use fpsrl_data::log::{Column, Guess, InputKind, Kind, Table, TextOptions, read};
+use fpsrl_data::log::{Column, Guess, Imported, InputKind, Kind, Table, TextOptions, read};
 use fpsrl_engine::formula::Function;
 
 use self::choices::Choices;
 use self::goal::Goal;
 use self::sections::Sections;
 use self::sheet::{Sheet, plain, quoted};
-use crate::problem::{OneOrMany, WrittenProblem};
+use crate::problem::{OneOrMany, Problem, WrittenProblem};
 use crate::stage::DataReport;
 
 /// Variables and actions that a problem has at most.
@@ -54,20 +55,92 @@ pub fn init(
     guess: Guess,
     progress: &Progress,
 ) -> Result<Draft> {
-    let first = files.first().ok_or(Error::Internal("a log without a file"))?;
-    let table = read(first, options, &|_, _| true, progress)?;
-    for (title, key) in said(&guess) {
-        table.expect(std::slice::from_ref(title), key)?;
-    }
-    refuse_what_is_too_wide(&guess, &table, first)?;
-    let mut guess = guess.complete(&table);
-    add_modes_of(&files[1..], &mut guess, options, progress)?;
-    refuse_what_is_no_problem(&guess, &table, first)?;
-    draft(files, directory, options, &guess, &table)
+    let origin = Origin::Files { files, directory, options, progress };
+    draft(&origin, guess)
 }
 
-/// Adds what modes are called in further files of the log; all else is told by the first.
-fn add_modes_of(files: &[PathBuf], guess: &mut Guess, options: &TextOptions, progress: &Progress) -> Result<()> {
+/// Drafts the problem file of a log that is in memory, as tables in the order of time, such as data frames; `name` is what
+/// the problem is called.
+///
+/// ```
+/// use fpsrl::data::log::{Column, Guess, Table};
+/// let level: Vec<f64> = (0..300).map(|row| (row as f64 / 7.0).sin() + 0.1 * (row % 5) as f64).collect();
+/// let valve: Vec<f64> = (0..300).map(|row| (row % 5) as f64).collect();
+/// let columns = [("level", &level), ("valve", &valve)].map(|(name, values)| Column::of_numbers(name, &values[..]));
+/// let known = Guess { actions: vec!["valve".into()], ..Guess::default() };
+/// let draft = fpsrl::draft::of_tables(&[Table::in_memory(columns.to_vec())], "tank", known)?;
+/// assert!(draft.text.contains("name = \"tank\"") && draft.text.contains("file = \"<frame>\""));
+/// # Ok::<(), fpsrl::Error>(())
+/// ```
+pub fn of_tables(tables: &[Table<'_>], name: &str, guess: Guess) -> Result<Draft> {
+    draft(&Origin::Tables { tables, name }, guess)
+}
+
+/// Where the log is that a draft is made of.
+enum Origin<'a> {
+    Files { files: &'a [PathBuf], directory: &'a Path, options: &'a TextOptions, progress: &'a Progress },
+    Tables { tables: &'a [Table<'a>], name: &'a str },
+}
+
+impl<'a> Origin<'a> {
+    /// What of the log its parts are called, as the problem file names them.
+    fn parts(&self) -> Vec<String> {
+        match self {
+            Self::Files { files, directory, .. } => files.iter().map(|file| named_from(directory, file)).collect(),
+            Self::Tables { .. } => vec![FRAME.to_owned()],
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Files { files, .. } => files.len(),
+            Self::Tables { tables, .. } => tables.len(),
+        }
+    }
+
+    /// The columns that are wanted of a part.
+    fn table(&self, part: usize, wanted: &dyn Fn(&str, &str) -> bool) -> Result<Table<'a>> {
+        let missing = Error::Internal("a log without a part");
+        match self {
+            Self::Files { files, options, progress, .. } => {
+                read(files.get(part).ok_or(missing)?, options, wanted, progress)
+            }
+            Self::Tables { tables, .. } => tables.get(part).ok_or(missing).map(Table::lent),
+        }
+    }
+
+    fn name(&self, table: &Table) -> String {
+        match self {
+            Self::Files { .. } => plain_name(&table.path.file_stem().unwrap_or_default().to_string_lossy()),
+            Self::Tables { name, .. } => plain_name(name),
+        }
+    }
+
+    /// Imports the log for a problem on trial.
+    fn import(&self, text: &str) -> Result<(Problem, Imported)> {
+        match self {
+            Self::Files { files, directory, .. } => {
+                let mut written = WrittenProblem::parse(text, &directory.join("problem.toml"))?;
+                let files = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+                written.data.file = Some(OneOrMany::Many(files));
+                DataReport::import(&written.check()?, &Progress::silent())
+            }
+            Self::Tables { tables, .. } => {
+                DataReport::import_tables(&WrittenProblem::parse(text, "the draft".as_ref())?.check()?, tables)
+            }
+        }
+    }
+
+    fn options(&self) -> TextOptions {
+        match self {
+            Self::Files { options, .. } => (*options).clone(),
+            Self::Tables { .. } => TextOptions::default(),
+        }
+    }
+}
+
+/// Adds what modes are called in further parts of the log; all else is told by the first.
+fn add_modes_of_others(origin: &Origin<'_>, guess: &mut Guess) -> Result<()> {
     let mut modes: Vec<(&String, &mut Vec<String>)> = Vec::new();
     for input in &mut guess.inputs {
         if let InputKind::Mode { values } = &mut input.kind {
@@ -77,8 +150,8 @@ fn add_modes_of(files: &[PathBuf], guess: &mut Guess, options: &TextOptions, pro
     if modes.is_empty() {
         return Ok(());
     }
-    for file in files {
-        let table = read(file, options, &|title, _| modes.iter().any(|(mode, _)| *mode == title), progress)?;
+    for part in 1..origin.count() {
+        let table = origin.table(part, &|title, _| modes.iter().any(|(mode, _)| *mode == title))?;
         for (title, values) in &mut modes {
             let Some(column) = table.column(std::slice::from_ref(title)) else { continue };
             // As numbers are sorted by their size, so are those that are added.
@@ -94,22 +167,30 @@ fn add_modes_of(files: &[PathBuf], guess: &mut Guess, options: &TextOptions, pro
     Ok(())
 }
 
-/// Drafts the problem file of a table whose columns have their roles.
-fn draft(files: &[PathBuf], directory: &Path, options: &TextOptions, guess: &Guess, table: &Table) -> Result<Draft> {
+/// Gives the columns of a log their roles, and drafts its problem file.
+fn draft(origin: &Origin<'_>, guess: Guess) -> Result<Draft> {
+    let table = &origin.table(0, &|_, _| true)?;
+    for (title, key) in said(&guess) {
+        table.expect(std::slice::from_ref(title), key)?;
+    }
+    refuse_what_is_too_wide(&guess, table, &table.path)?;
+    let mut guess = guess.complete(table);
+    add_modes_of_others(origin, &mut guess)?;
+    refuse_what_is_no_problem(&guess, table, &table.path)?;
+    written(origin, &guess, table)
+}
+
+/// The problem file of a table whose columns have their roles.
+fn written(origin: &Origin<'_>, guess: &Guess, table: &Table) -> Result<Draft> {
     let names = Names::choose(guess, table);
     let goal = Goal::of(guess, table, &names);
-    let paths: Vec<String> = files.iter().map(|file| named_from(directory, file)).collect();
-    let sections = Sections { guess, table, names: &names, options, files: &paths, goal: goal.as_ref() };
-    let choices = Choices::of(guess, table, &|leads_to| {
-        let mut written = WrittenProblem::parse(&sections.trial(leads_to), &directory.join("problem.toml"))?;
-        written.data.file =
-            Some(OneOrMany::Many(files.iter().map(|file| file.to_string_lossy().into_owned()).collect()));
-        DataReport::import(&written.check()?, &Progress::silent())
-    });
+    let (paths, options) = (origin.parts(), origin.options());
+    let sections = Sections { guess, table, names: &names, options: &options, files: &paths, goal: goal.as_ref() };
+    let choices = Choices::of(guess, table, &|leads_to| origin.import(&sections.trial(leads_to)));
 
     let (mut found, mut unknown) = remarks::remarks(guess, table, goal.as_ref(), &choices);
     let mut sheet = Sheet::default();
-    sheet.line("name", quoted(&name_of(table)), "the run directory is called after it");
+    sheet.line("name", quoted(&origin.name(table)), "the run directory is called after it");
     sheet.line("horizon", choices.horizon.0, &choices.horizon.1);
     sheet.line("start", quoted(choices.start.0), &format!("where rollouts start: {}", choices.start.1));
     sections.inputs(&mut sheet);
@@ -146,10 +227,9 @@ fn head(files: &[String], found: &[String], unknown: &[String]) -> String {
     head.text()
 }
 
-/// The name of the problem: that of the log.
-fn name_of(table: &Table) -> String {
-    let stem = table.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = stem.strip_suffix(".csv").unwrap_or(&stem);
+/// The name of a problem, from that of its log.
+fn plain_name(of: &str) -> String {
+    let stem = of.strip_suffix(".csv").unwrap_or(of);
     let name: String =
         stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
     let name = name.trim_start_matches(['.', '-']);

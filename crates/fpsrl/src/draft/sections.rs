@@ -11,7 +11,7 @@ use crate::problem::Row;
 /// What the sections are made of.
 pub(super) struct Sections<'a> {
     pub(super) guess: &'a Guess,
-    pub(super) table: &'a Table,
+    pub(super) table: &'a Table<'a>,
     pub(super) names: &'a Names,
     pub(super) options: &'a TextOptions,
     /// The log's files, as the problem file names them.
@@ -51,7 +51,7 @@ impl Range {
 }
 
 impl Sections<'_> {
-    fn column(&self, title: &str) -> Option<&Column> {
+    fn column(&self, title: &str) -> Option<&Column<'_>> {
         self.table.columns.iter().find(|column| column.title == title)
     }
 

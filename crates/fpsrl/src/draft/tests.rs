@@ -332,7 +332,7 @@ fn a_log_without_an_action_is_refused_with_what_to_name() {
 }
 
 /// A table whose columns are called by anything.
-fn table_of(titles: &[&str]) -> Table {
+fn table_of(titles: &[&str]) -> Table<'static> {
     let column = |(place, title): (usize, &&str)| Column {
         name: (*title).to_owned(),
         unit: "m\n\u{1b}[31m".into(),
@@ -372,7 +372,9 @@ fn no_name_becomes_a_setting_or_a_command_to_a_terminal() {
     let table = table_of(&titles);
     let guess = Guess::default().complete(&table);
     let files = ["log\nhorizon = 1.npz".into()];
-    let draft = draft(&files, Path::new("."), &TextOptions::default(), &guess, &table).unwrap();
+    let (options, progress) = (TextOptions::default(), Progress::silent());
+    let origin = Origin::Files { files: &files, directory: Path::new("."), options: &options, progress: &progress };
+    let draft = written(&origin, &guess, &table).unwrap();
     let file = parsed(&draft);
     let mut keys: Vec<&str> = file.keys().map(String::as_str).collect();
     keys.retain(|key| {

@@ -16,6 +16,7 @@ use std::path::Path;
 
 use fpsrl_base::error::{Error, Result, nearest};
 use fpsrl_base::files::{self, FORMAT};
+use fpsrl_base::frame::is_frame;
 use fpsrl_base::remedy::Remedy;
 use fpsrl_base::settings::OneOrMany;
 use fpsrl_data::WrittenData;
@@ -102,7 +103,11 @@ impl WrittenProblem {
     /// Files that the problem names stand beside the problem file, unless their path says otherwise.
     fn find_files_beside(&mut self, path: &Path) {
         let parent = path.parent().unwrap_or(Path::new(""));
-        let beside = |file: &mut String| *file = parent.join(&*file).to_string_lossy().into_owned();
+        let beside = |file: &mut String| {
+            if !is_frame(file.as_ref()) {
+                *file = parent.join(&*file).to_string_lossy().into_owned();
+            }
+        };
         match &mut self.data.file {
             Some(OneOrMany::One(file)) => beside(file),
             Some(OneOrMany::Many(files)) => files.iter_mut().for_each(beside),
@@ -141,7 +146,7 @@ impl WrittenProblem {
             return Err(Error::NewerFormat { path: path.to_owned(), found, supported: FORMAT });
         }
         let mut rest = DeTable::parse(text).map_err(fault)?;
-        let mut written = Self {
+        let written = Self {
             data: section(&mut rest, "data").map_err(fault)?,
             world: section(&mut rest, "world").map_err(fault)?,
             policy: section(&mut rest, "policy").map_err(fault)?,
@@ -150,13 +155,47 @@ impl WrittenProblem {
             system: serde::Deserialize::deserialize(Deserializer::from(rest))
                 .map_err(|error| malformed(text, path, &error, &SECTIONS))?,
         };
-        if written.system.name.is_none() {
-            written.system.name = match &written.system.plant {
+        Ok(written.named_after(path))
+    }
+
+    /// Understands what would stand in a problem file, as values; `path` is named in messages, and files are found from the
+    /// directory that it is in.
+    ///
+    /// ```
+    /// use fpsrl::problem::WrittenProblem;
+    /// let table: toml::Table = toml::from_str("plant = 'mountain-car'\nsearch = { partcles = 50 }")?;
+    /// let error = WrittenProblem::from_table(table, "the problem".as_ref()).unwrap_err();
+    /// assert_eq!(error.to_string(), "the problem, [search]: there is no key called `partcles` here");
+    /// # Ok::<(), toml::de::Error>(())
+    /// ```
+    pub fn from_table(mut table: toml::Table, path: &Path) -> Result<Self> {
+        /// A section, or its defaults where it is missing.
+        fn section<T: DeserializeOwned + Default>(table: &mut toml::Table, name: &str, path: &Path) -> Result<T> {
+            let Some(value) = table.remove(name) else { return Ok(T::default()) };
+            let place = format!("{}, [{name}]", path.display());
+            value.try_into().map_err(|error| malformed("", place.as_ref(), &error, &[]))
+        }
+        let written = Self {
+            data: section(&mut table, "data", path)?,
+            world: section(&mut table, "world", path)?,
+            policy: section(&mut table, "policy", path)?,
+            search: section(&mut table, "search", path)?,
+            evaluation: section(&mut table, "evaluation", path)?,
+            system: toml::Value::Table(table).try_into().map_err(|error| malformed("", path, &error, &SECTIONS))?,
+        };
+        let mut written = written.named_after(path);
+        written.find_files_beside(path);
+        Ok(written)
+    }
+
+    fn named_after(mut self, path: &Path) -> Self {
+        if self.system.name.is_none() {
+            self.system.name = match &self.system.plant {
                 Some(plant) => Some(plant.clone()),
                 None => path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
             };
         }
-        Ok(written)
+        self
     }
 
     /// Fills in the defaults and checks every setting.

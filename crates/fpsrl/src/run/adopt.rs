@@ -2,11 +2,12 @@
 
 use super::directory::RunDirectory;
 use super::graph::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, START, SUMMARY};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files;
 use crate::policy::{FuzzyPolicy, RuleSpace};
 use crate::problem::{OrAuto, Problem, WrittenProblem};
 use crate::progress::Progress;
+use crate::stage::fitted;
 
 impl RunDirectory {
     /// Takes a policy over as the run's policy, and as the place where its searches begin (`start.json`). The
@@ -14,7 +15,7 @@ impl RunDirectory {
     /// it is scored as what it was; [`RunDirectory::measured_otherwise`] says where a search will differ.
     pub fn adopt(&self, policy: &FuzzyPolicy, progress: &Progress) -> Result<FuzzyPolicy> {
         let problem = self.problem()?;
-        let policy = self.fitted(policy, &problem)?;
+        let policy = fitted(policy, &problem.system, &self.file(PROBLEM))?;
         let mut prepared =
             vec![files::prepare_json(&self.file(START), &policy)?, files::prepare_json(&self.file(POLICY), &policy)?];
         if let Some(mut summary) = self.earlier_summary()? {
@@ -70,52 +71,6 @@ impl RunDirectory {
         let states = problem.system.policy_states().iter().zip(&policy.states);
         let differ = states.filter(|(state, quantity)| problem.policy.is_periodic(state) != quantity.periodic);
         Ok(differ.map(|(state, _)| state.name.clone()).collect())
-    }
-
-    /// The policy with the problem's variables, in the problem's order.
-    fn fitted(&self, policy: &FuzzyPolicy, problem: &Problem) -> Result<FuzzyPolicy> {
-        let mismatch = |what: String, hint: &str| Error::Mismatch {
-            path: "the policy".into(),
-            other: self.file(PROBLEM),
-            problem: what,
-            remedy: hint.into(),
-        };
-        let names = "rename the variables in the file to those of the problem";
-        let seen = problem.system.policy_states();
-        if policy.states.len() != seen.len() || policy.actions.len() != problem.system.actions().len() {
-            return Err(mismatch("it has another number of states or actions".into(), names));
-        }
-        let mut order = Vec::new();
-        for state in seen {
-            let index = policy.states.iter().position(|other| other.name == state.name);
-            order.push(index.ok_or_else(|| mismatch(format!("it has no state `{}`", state.name), names))?);
-        }
-        let mut fitted = policy.clone();
-        for (to, (state, from)) in seen.iter().zip(&order).enumerate() {
-            fitted.states[to] = policy.states[*from].clone();
-            fitted.states[to].unit.clone_from(&state.unit);
-        }
-        for (to, wanted) in problem.system.actions().iter().enumerate() {
-            let action = policy.actions.iter().find(|other| other.name == wanted.name);
-            let mut action =
-                action.ok_or_else(|| mismatch(format!("it has no action `{}`", wanted.name), names))?.clone();
-            if action.limits != wanted.limits {
-                let what =
-                    format!("the limits of `{}` are {:?} instead of {:?}", action.name, action.limits, wanted.limits);
-                return Err(mismatch(
-                    what,
-                    "give the output the problem's limits as its range, or change the problem's",
-                ));
-            }
-            action.unit.clone_from(&wanted.unit);
-            action.rate = wanted.rate;
-            for rule in &mut action.rules {
-                rule.centre = order.iter().map(|from| rule.centre[*from]).collect();
-                rule.width = order.iter().map(|from| rule.width[*from]).collect();
-            }
-            fitted.actions[to] = action;
-        }
-        Ok(fitted)
     }
 }
 

@@ -48,7 +48,7 @@ impl RunDirectory {
                     return Err(self.changed(WORLD, PROBLEM, "it names another process".into()));
                 }
                 let tape = Tape::of(&problem.system, log.transitions())?.map(Arc::new);
-                WorldSource::Process(Arc::new(crate::stage::start_process(&problem.system, &problem.world)?), tape)
+                WorldSource::Simulator(crate::stage::simulator(&problem.system, &problem.world)?, tape)
             }
             None => {
                 let file = WorldFile::read(&path).map_err(|error| self.fit_again(error))?;

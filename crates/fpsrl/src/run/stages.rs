@@ -1,24 +1,25 @@
 //! The stages of a run: each loads what it needs, makes the next artefact, and saves it.
 
 use std::path::Path;
+use std::time::Instant;
 
 use super::checkpoint::{self, CheckpointKeeper};
 use super::directory::{self, RunDirectory};
 use super::graph::{
-    CHECKPOINT, CHECKPOINT_ROWS, DATA, FRONT, FRONT_TABLE, GROWTH, NFQ, POLICY, PROBLEM, REPORT, SEARCH, SIMPLE,
-    SUMMARY, TRADE, TRADE_POLICIES, TRANSITIONS, WORLD,
+    CHECKPOINT, CHECKPOINT_ROWS, DATA, GROWTH, NFQ, POLICY, PROBLEM, REPORT, SEARCH, SIMPLE, SUMMARY, TRADE,
+    TRADE_POLICIES, TRANSITIONS, WORLD,
 };
 use super::origins::{self, Change, Origins};
 use crate::baseline::QPolicyKernel;
 use crate::data::csv;
 use crate::data::split::FEWEST_ROWS;
 use crate::error::{Error, Result};
-use crate::figures::{Ceiling, Front, FrontEntry, NfqResult, Summary};
+use crate::figures::{Ceiling, NfqResult, Summary};
 use crate::files::{self, Prepared};
 use crate::policy::{FuzzyKernel, FuzzyPolicy, Policy};
 use crate::problem::{Problem, System};
 use crate::progress::Progress;
-use crate::search::{FrontPoint, SearchOptions, SearchRecord};
+use crate::search::{SearchOptions, SearchRecord};
 use crate::stage::{Choice, Found, Judged, Log, ReportOptions, SearchContext, Worlds};
 use crate::world::LearnedWorlds;
 use crate::world::file::{ProcessFile, WorldFile};
@@ -122,7 +123,7 @@ impl RunDirectory {
     }
 
     /// Saves worlds that were made from the log that is here.
-    fn save_worlds(&self, worlds: &Worlds, progress: &Progress) -> Result<Summary> {
+    pub(super) fn save_worlds(&self, worlds: &Worlds, progress: &Progress) -> Result<Summary> {
         let problem = worlds.problem();
         let mut summary = worlds.summary(problem)?;
         match self.earlier_summary()? {
@@ -160,7 +161,7 @@ impl RunDirectory {
                     WorldFile { data_sha256, problem_sha256, starts_sha256, world, members, judges, support, verdict };
                 content.prepare(&file)
             }
-            WorldSource::Process(..) => {
+            WorldSource::Simulator(..) => {
                 let process = problem.world.process.clone().unwrap_or_default();
                 let content = ProcessFile { data_sha256, problem_sha256, starts_sha256, process };
                 content.prepare(&file)
@@ -249,42 +250,14 @@ impl RunDirectory {
         for old in [SUMMARY, POLICY] {
             self.remove(old)?;
         }
-        if let Some(front) = found.front() {
-            self.write_front(found, front, &choice.policy)?;
+        if let Some((front, policies)) = found.judged_front(&choice.policy)? {
+            self.write_front(&front, &policies)?;
         }
         prepared.into_iter().try_for_each(Prepared::commit)?;
         for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
             self.remove(under_way)?;
         }
         Ok(summary)
-    }
-
-    /// Writes the front, each point re-scored by the judge. The table comes last: where it is, all policies are.
-    fn write_front(&self, found: &Found, front: &[FrontPoint], chosen: &FuzzyPolicy) -> Result<()> {
-        let (worlds, problem) = (found.worlds(), found.problem());
-        let directory = self.file(FRONT);
-        std::fs::create_dir_all(&directory).map_err(|source| Error::write(&directory, source))?;
-        let mut points = Vec::new();
-        for (index, point) in front.iter().enumerate() {
-            let file = format!("policy-{:02}.json", index + 1);
-            files::write_json(&directory.join(&file), &point.policy)?;
-            let (starts, numerics) = (problem.judging_starts(), found.options().numerics);
-            let promise = worlds.source().promise(worlds.system(), &point.policy, &starts, numerics)?;
-            points.push(FrontEntry {
-                sha256: origins::policy_digest(&point.policy)?,
-                file,
-                rules: point.rules,
-                conditions: point.conditions,
-                fitness: point.fitness,
-                mean: promise.mean,
-                rescored: promise.rescored,
-                holds: promise.holds,
-                chosen: point.policy == *chosen,
-            });
-        }
-        let world_sha256 = files::sha256(&self.file(WORLD))?;
-        let table = Front { world_sha256, tolerance: problem.policy.rules_tolerance, points };
-        files::write_json(&directory.join(FRONT_TABLE), &table)
     }
 
     /// Scores the rules on the world model and, where there is one, on the true plant.
@@ -379,7 +352,7 @@ impl RunDirectory {
 
     /// Writes `report.html`, and `policy.simple.json` where conditions do not matter; the summary tells their price.
     pub fn report(&self, options: &ReportOptions, progress: &Progress) -> Result<Summary> {
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         let problem = self.problem()?;
         self.expect(POLICY)?;
         let judged = self.judged(&problem)?;
@@ -392,6 +365,18 @@ impl RunDirectory {
             true => Some(self.nfq_result_of(&problem)?).map(|result| (result.model_return, result.true_return)),
             false => None,
         };
+        self.write_report(&judged, options, (nfq, others), began, progress)
+    }
+
+    /// Makes the report and writes it down; it tells of the result of NFQ and of other runs too, if there are any.
+    pub(super) fn write_report(
+        &self,
+        judged: &Judged,
+        options: &ReportOptions,
+        (nfq, others): (Option<(f64, Option<f64>)>, Vec<OtherRun>),
+        began: Instant,
+        progress: &Progress,
+    ) -> Result<Summary> {
         let made = judged.report_beside(options.tolerance, nfq, others, progress)?;
         let mut summary = judged.summary().clone();
         summary.simple = Some(made.figures);
@@ -452,7 +437,7 @@ fn with_helpers<T>(
 }
 
 /// The text of `search.csv`.
-fn search_rows(records: &[SearchRecord]) -> String {
+pub(super) fn search_rows(records: &[SearchRecord]) -> String {
     let rows = records.iter().map(search_row);
     std::iter::once(SEARCH_HEADER.to_owned()).chain(rows).map(|row| row + "\n").collect()
 }

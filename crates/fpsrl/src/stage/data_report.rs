@@ -4,7 +4,7 @@ use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_base::progress::{Notice, Progress};
 use fpsrl_data::coverage::Coverage;
-use fpsrl_data::log::{self, ImportReport, Imported};
+use fpsrl_data::log::{self, ImportReport, Imported, Recording, Table};
 use fpsrl_data::symmetry::Symmetry;
 use fpsrl_data::system::History;
 use fpsrl_data::{Row, Transitions};
@@ -28,7 +28,16 @@ impl DataReport {
     ///
     /// The problem comes back with the history that was chosen, if that was asked for.
     pub fn of(problem: &Problem, progress: &Progress) -> Result<(Self, Problem, Transitions)> {
-        let (problem, Imported { transitions, report }) = Self::import(problem, progress)?;
+        Self::looked_at(Self::import(problem, progress)?)
+    }
+
+    /// The same for a log that is in memory as tables, whatever files the problem names.
+    pub fn of_tables(problem: &Problem, tables: &[Table<'_>]) -> Result<(Self, Problem, Transitions)> {
+        Self::looked_at(Self::import_tables(problem, tables)?)
+    }
+
+    fn looked_at((problem, imported): (Problem, Imported)) -> Result<(Self, Problem, Transitions)> {
+        let Imported { transitions, report } = imported;
         refuse_an_easy_reward(&problem, &transitions)?;
         let (coverage, symmetry) = look(&problem, &transitions);
         if let Some(symmetry) = symmetry.as_ref().filter(|symmetry| symmetry.holds == Some(false)) {
@@ -52,8 +61,18 @@ impl DataReport {
     /// Turns a problem's log into transitions. The problem comes back with the history that was chosen, if that was asked
     /// for.
     pub fn import(problem: &Problem, progress: &Progress) -> Result<(Problem, Imported)> {
-        let mut problem = problem.clone();
         let recording = log::record(&problem.system, &problem.data, problem.world.reward.as_ref(), progress)?;
+        Self::finish(problem, recording)
+    }
+
+    /// The same for tables in memory.
+    pub fn import_tables(problem: &Problem, tables: &[Table<'_>]) -> Result<(Problem, Imported)> {
+        let recording = log::record_tables(&problem.system, &problem.data, problem.world.reward.as_ref(), tables)?;
+        Self::finish(problem, recording)
+    }
+
+    fn finish(problem: &Problem, recording: Recording) -> Result<(Problem, Imported)> {
+        let mut problem = problem.clone();
         let asked = problem.data.history().unwrap_or(History::Steps(0));
         let (system, history) = choose(&problem.system, asked, &recording.recorded)?;
         let world = problem.world.for_system(&system)?;

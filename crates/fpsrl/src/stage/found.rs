@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use fpsrl_base::error::{Error, Result};
+use fpsrl_base::files;
 use fpsrl_base::progress::Progress;
 use fpsrl_engine::policy::FuzzyPolicy;
-use fpsrl_search::figures::Summary;
+use fpsrl_search::figures::{Front, FrontEntry, Summary};
 use fpsrl_search::promise::Promise;
 use fpsrl_search::search::{Ending, FrontPoint, SearchOptions, SearchRecord};
 use fpsrl_search::task::{Begun, Forget, Keeper, Outcome, Task};
 use fpsrl_search::{EvaluationSettings, PolicySettings, SearchSettings};
 
-use super::Worlds;
+use super::{Worlds, fitted};
 use crate::problem::Problem;
 
 /// What a search has found, and the worlds that it found it on.
@@ -76,6 +77,8 @@ impl Worlds {
         policy.check(self.system())?;
         search.check()?;
         let SearchContext { options, begin_with, begun, keeper } = context;
+        let begin_with = begin_with.map(|policy| fitted(policy, self.system(), "the problem".as_ref())).transpose()?;
+        let begin_with = begin_with.as_ref();
         let task = |search| Task {
             system: self.system(),
             policy,
@@ -145,6 +148,34 @@ impl Found {
             .choose(system, &self.problem.search, candidates, &starts, numerics)?
             .ok_or(Error::Internal("a search found no policy"))?;
         Ok(Choice { policy: candidates[chosen].clone(), promise })
+    }
+
+    /// The front with its policies, each of them re-scored by the judge; none if no front was searched. Where the front
+    /// stands in a run directory, it carries the digest of that run's worlds; here it has none.
+    pub fn judged_front(&self, chosen: &FuzzyPolicy) -> Result<Option<(Front, Vec<FuzzyPolicy>)>> {
+        let Some(front) = self.front() else { return Ok(None) };
+        let (starts, numerics) = (self.problem.judging_starts(), self.options.numerics);
+        let mut points = Vec::new();
+        for (index, point) in front.iter().enumerate() {
+            let source = self.worlds.source();
+            let promise = source.promise(self.worlds.system(), &point.policy, &starts, numerics)?;
+            points.push(FrontEntry {
+                file: format!("policy-{:02}.json", index + 1),
+                sha256: files::sha256_of(files::to_json(&point.policy)?.as_bytes()),
+                rules: point.rules,
+                conditions: point.conditions,
+                fitness: point.fitness,
+                mean: promise.mean,
+                rescored: promise.rescored,
+                holds: promise.holds,
+                chosen: point.policy == *chosen,
+            });
+        }
+        let policies = front.iter().map(|point| point.policy.clone()).collect();
+        Ok(Some((
+            Front { world_sha256: String::new(), tolerance: self.problem.policy.rules_tolerance, points },
+            policies,
+        )))
     }
 
     /// The figures of a run up to this choice.

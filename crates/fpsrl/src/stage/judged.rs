@@ -25,7 +25,7 @@ use fpsrl_search::search::{SearchOptions, SearchRecord};
 use fpsrl_search::signs::signs;
 use fpsrl_search::trade::Trade;
 
-use super::{Found, Source, Worlds};
+use super::{Found, Source, Worlds, fitted};
 use crate::problem::Problem;
 
 /// A policy, what it promises, what the judge says, and how it does where it had not been searched.
@@ -67,9 +67,9 @@ impl Found {
             worlds: self.worlds().clone(),
             problem: Arc::new(problem),
             summary: self.summary(&choice)?,
+            front: self.judged_front(&choice.policy)?.map(Arc::new),
             policy: Arc::new(choice.policy),
             records: Arc::new(self.records().to_vec()),
-            front: None,
             trade: None,
             numerics: self.options().numerics,
         };
@@ -78,13 +78,14 @@ impl Found {
 }
 
 impl Worlds {
-    /// Scores a policy from elsewhere, such as an expert's.
+    /// Scores a policy from elsewhere, such as an expert's. Its variables are matched by their names.
     pub fn judge(&self, policy: &FuzzyPolicy, evaluation: &EvaluationSettings, progress: &Progress) -> Result<Judged> {
         evaluation.check()?;
         let problem = Problem { evaluation: evaluation.clone(), ..self.problem().clone() };
         let numerics = SearchOptions::of(&problem.search, true).numerics;
         let summary = self.summary(&problem)?;
-        Judged::of(self, problem, policy.clone(), summary, numerics).evaluated(progress)
+        let policy = fitted(policy, self.system(), "the problem".as_ref())?;
+        Judged::of(self, problem, policy, summary, numerics).evaluated(progress)
     }
 }
 
@@ -248,6 +249,22 @@ impl Judged {
         &self.summary
     }
 
+    /// How its search went, a row a round; empty for a policy from elsewhere.
+    pub fn records(&self) -> &[SearchRecord] {
+        &self.records
+    }
+
+    /// The policies of which none is both simpler and better, if they were searched, with their table.
+    pub fn front(&self) -> Option<(&Front, &[FuzzyPolicy])> {
+        self.front.as_deref().map(|(front, policies)| (front, policies.as_slice()))
+    }
+
+    /// The same with other figures.
+    pub(crate) fn with_summary(mut self, summary: Summary) -> Self {
+        self.summary = summary;
+        self
+    }
+
     /// The worlds that it was judged on.
     pub fn worlds(&self) -> &Worlds {
         &self.worlds
@@ -264,7 +281,7 @@ impl Judged {
         let began = Instant::now();
         let source = self.worlds.source();
         let rules = FuzzyKernel::new(&self.policy);
-        let budget = Ceiling::budget(self.worlds.system(), source.is_process(), self.summary.model_steps);
+        let budget = Ceiling::budget(self.worlds.system(), source.is_simulator(), self.summary.model_steps);
         let plans = Plans {
             starts: self.problem.evaluation_starts(),
             rules: Some(&rules),

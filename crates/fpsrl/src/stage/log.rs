@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
+use fpsrl_base::frame::FRAME;
 use fpsrl_base::progress::Progress;
-use fpsrl_data::log::{self, TextOptions};
+use fpsrl_data::log::{self, Table, TextOptions};
 use fpsrl_data::simulate::simulate;
 use fpsrl_data::system::StartRule;
 use fpsrl_data::tape::Tape;
@@ -15,7 +16,7 @@ use fpsrl_engine::simd::Numerics;
 use fpsrl_world::LaggedWorld;
 
 use super::data_report::{self, DataReport};
-use super::worlds::start_process;
+use super::worlds::simulator;
 use crate::problem::Problem;
 
 /// Start states that are kept: more than a search or an evaluation will ever draw from.
@@ -49,16 +50,38 @@ impl Log {
         problem.check()?;
         let began = Instant::now();
         let log = if problem.data.log.is_some() {
-            let (report, problem, transitions) = DataReport::of(problem, progress)?;
-            data_report::warn(&problem, &report, progress);
-            let problem = data_report::complete(&problem, &transitions);
-            Self { report: Some(Arc::new(report)), ..Self::of(&problem, transitions)? }
+            Self::imported(DataReport::of(problem, progress)?, progress)?
         } else if problem.world.process.is_some() {
             Self::of(problem, simulated(problem, progress)?)?
         } else {
             Self::of(problem, generate(&problem.system, &problem.data, progress)?)?
         };
         Ok(Self { seconds: began.elapsed().as_secs_f64(), ..log })
+    }
+
+    /// The log of a problem from tables in memory, such as data frames, in the order of time: as [`Log::new`] has it from
+    /// files. Their values are not copied before they become transitions.
+    pub fn from_tables(problem: &Problem, tables: &[Table<'_>], progress: &Progress) -> Result<Self> {
+        let began = Instant::now();
+        let mut problem = problem.clone();
+        let missing = || {
+            let hint = format!("write `file = \"{FRAME}\"` below [data]");
+            Error::setting("data.file", "missing", "what columns of a log mean is said of a log", hint)
+        };
+        let columns = problem.data.log.as_mut().ok_or_else(missing)?;
+        columns.files = tables.iter().map(|table| table.path.clone()).collect();
+        problem.check()?;
+        let log = Self::imported(DataReport::of_tables(&problem, tables)?, progress)?;
+        Ok(Self { seconds: began.elapsed().as_secs_f64(), ..log })
+    }
+
+    fn imported(
+        (report, problem, transitions): (DataReport, Problem, Transitions),
+        progress: &Progress,
+    ) -> Result<Self> {
+        data_report::warn(&problem, &report, progress);
+        let problem = data_report::complete(&problem, &transitions);
+        Ok(Self { report: Some(Arc::new(report)), ..Self::of(&problem, transitions)? })
     }
 
     /// The log of a problem whose transitions are known already, in the order of its variables.
@@ -137,7 +160,7 @@ impl Log {
 
 /// Draws a log from the simulator of a problem.
 fn simulated(problem: &Problem, progress: &Progress) -> Result<Transitions> {
-    let process = Arc::new(start_process(&problem.system, &problem.world)?);
+    let process = simulator(&problem.system, &problem.world)?;
     let world = LaggedWorld::new(&problem.system, Arc::clone(&process));
     let numerics = Numerics::detect(problem.search.numerics);
     let drawn = simulate(&problem.system, &problem.data, &world, numerics, progress);

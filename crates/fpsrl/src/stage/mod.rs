@@ -6,6 +6,7 @@
 
 mod controller;
 mod data_report;
+mod fitting;
 mod found;
 mod judged;
 mod log;
@@ -13,8 +14,9 @@ mod worlds;
 
 pub use controller::{Delivery, Recheck, Settings, Source, deliver, recheck};
 pub use data_report::DataReport;
+pub(crate) use fitting::fitted;
 pub use found::{Choice, Found, SearchContext};
 pub use judged::{Judged, ReportOptions};
 pub use log::Log;
 pub use worlds::Worlds;
-pub(crate) use worlds::start_process;
+pub(crate) use worlds::simulator;

@@ -1,4 +1,4 @@
-//! The second artefact: the worlds that were learned from a log, or the process that is the world.
+//! The second artefact: the worlds that were learned from a log, or the simulator that is the world.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use fpsrl_search::WorldSource;
 use fpsrl_search::figures::Summary;
 use fpsrl_world::process::ProcessWorld;
 use fpsrl_world::quality::Verdict;
-use fpsrl_world::{LearnedWorlds, WorldSettings};
+use fpsrl_world::{LearnedWorlds, Simulator, WorldSettings};
 
 use super::Log;
 use crate::problem::Problem;
@@ -45,7 +45,7 @@ impl Log {
         let source = if settings.process.is_some() {
             // Whoever cannot be started is better known before than after the search.
             let tape = Tape::of(self.system(), self.transitions())?.map(Arc::new);
-            WorldSource::Process(Arc::new(start_process(self.system(), &settings)?), tape)
+            WorldSource::Simulator(simulator(self.system(), &settings)?, tape)
         } else {
             let rows = self.transitions().len();
             if rows < FEWEST_ROWS {
@@ -104,19 +104,19 @@ impl Worlds {
         &self.source
     }
 
-    /// What was learned; none if a process is the world.
+    /// What was learned; none if a simulator is the world.
     pub fn learned(&self) -> Option<&LearnedWorlds> {
         match &*self.source {
             WorldSource::Learned(learned) => Some(&learned.0),
-            WorldSource::Process(..) => None,
+            WorldSource::Simulator(..) => None,
         }
     }
 
-    /// How far they can be trusted; none if a process is the world.
+    /// How far they can be trusted; none if a simulator is the world.
     pub fn verdict(&self) -> Option<&Verdict> {
         match &*self.source {
             WorldSource::Learned(learned) => learned.1.as_ref(),
-            WorldSource::Process(..) => None,
+            WorldSource::Simulator(..) => None,
         }
     }
 
@@ -128,19 +128,27 @@ impl Worlds {
     /// The figures of a problem so far, with what is known of log and worlds.
     pub fn summary(&self, problem: &Problem) -> Result<Summary> {
         let mut summary = problem.summary(self.log.transitions().len(), self.log.sha256()?);
+        // Those of a run directory are noted there already.
+        if self.seconds > 0.0 {
+            summary.took(if self.log.report().is_some() { "import" } else { "generate" }, self.log.seconds());
+            summary.took("fit", self.seconds);
+        }
         match &*self.source {
             WorldSource::Learned(worlds) => summary.set_world(&worlds.0, worlds.1.as_ref()),
-            WorldSource::Process(..) => summary.members = Some(1),
+            WorldSource::Simulator(..) => summary.members = Some(1),
         }
         Ok(summary)
     }
 }
 
-/// Starts the process that is the world of a problem.
-pub(crate) fn start_process(system: &System, settings: &WorldSettings) -> Result<ProcessWorld> {
+/// The simulator that is the world of a problem: the caller's own, or a process that is started.
+pub(crate) fn simulator(system: &System, settings: &WorldSettings) -> Result<Arc<dyn Simulator>> {
+    if let Some(own) = &settings.simulator {
+        return Ok(own.simulator());
+    }
     let command = settings.process.as_deref().unwrap_or_default();
     let states: Vec<String> =
         system.states()[..system.current_states()].iter().map(|state| state.name.clone()).collect();
     let actions: Vec<String> = system.actions().iter().map(|action| action.name.clone()).collect();
-    ProcessWorld::start(command, &states, &actions)
+    Ok(Arc::new(ProcessWorld::start(command, &states, &actions)?))
 }

@@ -161,7 +161,8 @@ mod tests {
 
     fn behaviour(value: &dyn Fn(usize) -> f64) -> Behaviour {
         let text: String = (0..1_000).map(|row| format!("{},0\n", value(row))).collect();
-        let table = table(&format!("x,y\n{text}"));
+        let text = format!("x,y\n{text}");
+        let table = table(&text);
         let rows = Rows::of(&table, &Guess::default());
         Behaviour::of(&rows.values(&table.columns[0]), &rows)
     }
@@ -190,7 +191,8 @@ mod tests {
                 format!("{value},{set_point},{}\n", 50.0 - 10.0 * value)
             })
             .collect();
-        let table = table(&format!("x,w,u\n{text}"));
+        let text = format!("x,w,u\n{text}");
+        let table = table(&text);
         let rows = Rows::of(&table, &Guess::default());
         let columns: Vec<Vec<f64>> = table.columns.iter().map(|column| rows.values(column)).collect();
         let set_points = Behaviour::of(&columns[1], &rows);

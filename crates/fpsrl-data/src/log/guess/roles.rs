@@ -25,7 +25,7 @@ pub(super) enum Role {
 
 /// A column that may get a role.
 pub(super) struct Candidate<'a> {
-    pub(super) column: &'a Column,
+    pub(super) column: &'a Column<'a>,
     pub(super) name: Name,
     pub(super) behaviour: Behaviour,
     pub(super) signal: Signal,

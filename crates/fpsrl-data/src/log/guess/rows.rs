@@ -31,7 +31,7 @@ impl Rows {
     /// The order of a table's rows, by what is known of time, episodes and ends.
     pub(super) fn of(table: &Table, guess: &Guess) -> Self {
         let values = |title: &Option<String>| -> Option<&[f64]> {
-            Some(table.column(std::slice::from_ref(title.as_ref()?))?.values.as_slice())
+            Some(table.column(std::slice::from_ref(title.as_ref()?))?.values.as_ref())
         };
         let ranks = values(&guess.episode).map(episode_ranks);
         let rank = |row: usize| ranks.as_ref().map_or(0, |ranks| ranks[row]);
@@ -145,7 +145,7 @@ fn usual_step(order: &[usize], time: &[f64]) -> f64 {
 }
 
 /// Columns, each with the one that holds its next value.
-pub(super) fn partners<'a>(table: &'a Table, pattern: &str) -> Vec<(&'a Column, &'a Column)> {
+pub(super) fn partners<'a>(table: &'a Table, pattern: &str) -> Vec<(&'a Column<'a>, &'a Column<'a>)> {
     let by_title: HashMap<&str, &'a Column> =
         table.columns.iter().rev().map(|column| (column.title.as_str(), column)).collect();
     let partner = |state: &'a Column| Some((state, *by_title.get(next_name(pattern, &state.title).as_str())?));

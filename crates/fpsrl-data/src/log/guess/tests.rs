@@ -6,7 +6,7 @@ use super::super::{TextOptions, text};
 use super::plants::{Tank, noise};
 use super::*;
 
-pub(crate) fn table(text: &str) -> Table {
+pub(crate) fn table(text: &str) -> Table<'static> {
     text::read(text.as_bytes(), "log.csv".as_ref(), &TextOptions::default(), &|_, _| true, &|| Ok(())).unwrap()
 }
 

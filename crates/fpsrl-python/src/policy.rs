@@ -1,0 +1,223 @@
+//! Policies: from their file's text, acting on one state in f64 or on many on lanes, and in words.
+
+use std::path::PathBuf;
+
+use fpsrl::baseline::behaviour::clone_of_the_log;
+use fpsrl::data::Transitions;
+use fpsrl::explain;
+use fpsrl::export::Source;
+use fpsrl::policy::{FuzzyKernel, FuzzyPolicy, Policy as _};
+use fpsrl::rollout::Lanes;
+use fpsrl::simd::{Mode, Numerics};
+use numpy::{Element, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::error::{About, raised};
+use crate::problem::Problem;
+use crate::stages::{Export, Exported};
+use crate::work::{pool, watched};
+
+/// States that a thread acts on together: their columns stay in the nearest cache.
+const BLOCK: usize = 1024;
+
+/// From so many states on, more threads are worth waking.
+const FEW: usize = 8 * BLOCK;
+
+/// Fuzzy rules.
+#[pyclass(frozen, module = "fpsrl._core")]
+pub struct Policy {
+    pub inner: FuzzyPolicy,
+    kernel: FuzzyKernel,
+    numerics: Numerics,
+}
+
+impl Policy {
+    pub fn of(inner: FuzzyPolicy) -> Self {
+        let kernel = FuzzyKernel::new(&inner);
+        Self { inner, kernel, numerics: Numerics::detect(Mode::Fast) }
+    }
+}
+
+#[pymethods]
+impl Policy {
+    /// A policy from the text of `policy.json`.
+    #[new]
+    fn new(text: &str) -> PyResult<Self> {
+        let refused = |error: serde_json::Error| PyValueError::new_err(error.to_string());
+        let mut content: serde_json::Value = serde_json::from_str(text).map_err(refused)?;
+        let format = content.as_object_mut().and_then(|content| content.remove("format"));
+        if let Some(newer) = format.and_then(|format| format.as_u64()).filter(|format| *format > fpsrl::files::FORMAT) {
+            let told = format!("they have format version {newer}, and this fpsrl reads up to {}", fpsrl::files::FORMAT);
+            return Err(PyValueError::new_err(told));
+        }
+        let policy: FuzzyPolicy = serde_json::from_value(content).map_err(refused)?;
+        match policy.fault() {
+            None => Ok(Self::of(policy)),
+            Some(fault) => Err(PyValueError::new_err(fault)),
+        }
+    }
+
+    /// The text of `policy.json`.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        fpsrl::files::to_json(&self.inner).map_err(|error| raised(py, &error, About::Policy))
+    }
+
+    /// The actions in one state, as the exported controller computes them.
+    fn act(&self, state: Vec<f64>) -> Vec<f64> {
+        self.inner.act(&state)
+    }
+
+    /// The actions in many states, a row each, on lanes of single precision as in rollouts; or as `act` computes them.
+    fn act_all<'py>(
+        &self,
+        py: Python<'py>,
+        states: PyReadonlyArray2<'py, f64>,
+        exact: bool,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.on_rows(py, &states, exact, |value| value as f32)
+    }
+
+    /// The same for states of single precision.
+    fn act_all_single<'py>(
+        &self,
+        py: Python<'py>,
+        states: PyReadonlyArray2<'py, f32>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.on_rows(py, &states, false, |value| value)
+    }
+
+    /// Its rules as sentences, how steep it is, and the inputs that it does not look at.
+    fn explain(&self) -> (Vec<String>, Vec<String>, Vec<String>) {
+        let unused = explain::unused_inputs(&self.inner).into_iter().map(str::to_owned).collect();
+        (explain::sentences(&self.inner), explain::steepness(&self.inner).into_iter().flatten().collect(), unused)
+    }
+
+    /// Exports a controller, without what a log would tell of it.
+    fn export(&self, py: Python<'_>, name: String, export: Export) -> PyResult<Exported> {
+        let source = || {
+            let text = fpsrl::files::to_json(&self.inner)?;
+            let sha256 = fpsrl::files::sha256_of(text.as_bytes());
+            Ok(Source {
+                name,
+                policy: self.inner.clone(),
+                ranges: None,
+                rate_limits: self.inner.actions.iter().map(|action| action.rate).collect(),
+                notes: Vec::new(),
+                provenance: fpsrl::export::Provenance::new(sha256, None),
+            })
+        };
+        py.detach(|| export.deliver(&source()?)).map_err(|error| raised(py, &error, About::Policy))
+    }
+}
+
+impl Policy {
+    fn on_rows<'py, T: Element + Copy + Into<f64> + Send + Sync>(
+        &self,
+        py: Python<'py>,
+        states: &PyReadonlyArray2<'py, T>,
+        exact: bool,
+        single: impl Fn(T) -> f32 + Copy + Send + Sync,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (rows, width, actions) = (states.shape()[0], self.inner.states.len(), self.inner.actions.len());
+        if states.shape()[1] != width {
+            let told = format!("a state has {width} numbers, and these have {}", states.shape()[1]);
+            return Err(PyValueError::new_err(told));
+        }
+        let states = states.as_slice()?;
+        let acted = PyArray2::<f64>::zeros(py, [rows, actions], false);
+        if rows == 0 {
+            return Ok(acted);
+        }
+        {
+            let mut acted = acted.readwrite();
+            let acted = acted.as_slice_mut()?;
+            let exactly = |states: &[T], acted: &mut [f64]| {
+                let mut state = vec![0.0; width];
+                for (from, to) in states.chunks_exact(width).zip(acted.chunks_exact_mut(actions)) {
+                    state.iter_mut().zip(from).for_each(|(to, from)| *to = (*from).into());
+                    to.copy_from_slice(&self.inner.act(&state));
+                }
+            };
+            let on_lanes = |lanes: &mut Lanes, states: &[T], acted: &mut [f64]| {
+                let live = states.len() / width;
+                lanes.set_live(live);
+                for variable in 0..width {
+                    let column = &mut lanes.state_mut(variable)[..live];
+                    for (to, from) in column.iter_mut().zip(states[variable..].iter().step_by(width)) {
+                        *to = single(*from);
+                    }
+                }
+                self.kernel.act(lanes, self.numerics);
+                for action in 0..actions {
+                    let column = &lanes.action(action)[..live];
+                    for (to, from) in acted[action..].iter_mut().step_by(actions).zip(column) {
+                        *to = f64::from(*from);
+                    }
+                }
+            };
+            let lanes = || Lanes::new(width, actions, BLOCK.min(rows));
+            let pairs = |states: &[T], acted: &mut [f64], lanes: &mut Lanes| match exact {
+                true => exactly(states, acted),
+                false => on_lanes(lanes, states, acted),
+            };
+            if rows <= FEW {
+                let mut lanes = lanes();
+                for (states, acted) in states.chunks(BLOCK * width).zip(acted.chunks_mut(BLOCK * actions)) {
+                    pairs(states, acted, &mut lanes);
+                }
+            } else {
+                let pool = pool()?;
+                py.detach(|| {
+                    pool.install(|| {
+                        let blocks = states.par_chunks(BLOCK * width).zip(acted.par_chunks_mut(BLOCK * actions));
+                        blocks.for_each_init(lanes, |lanes, (states, acted)| pairs(states, acted, lanes));
+                    });
+                });
+            }
+        }
+        Ok(acted)
+    }
+}
+
+/// Reads rules of another tool's, or of ours, from a file; and how far they act from what the file says.
+#[pyfunction]
+pub fn import_policy(py: Python<'_>, path: PathBuf) -> PyResult<(Policy, f64)> {
+    let imported = fpsrl::import::read(&path).map_err(|error| raised(py, &error, About::Policy))?;
+    Ok((Policy::of(imported.policy), imported.difference))
+}
+
+/// Rules that imitate whoever acted so: the actions in some states, a row each; and the share of the actions' variance that
+/// they miss.
+#[pyfunction]
+pub fn imitate(
+    py: Python<'_>,
+    problem: &Problem,
+    states: PyReadonlyArray2<'_, f64>,
+    actions: PyReadonlyArray2<'_, f64>,
+) -> PyResult<(Policy, f64)> {
+    let columns = |rows: &PyReadonlyArray2<'_, f64>| -> Vec<Vec<f64>> {
+        rows.as_array().columns().into_iter().map(|column| column.to_vec()).collect()
+    };
+    let (states, actions) = (columns(&states), columns(&actions));
+    let rows = states.first().map_or(0, Vec::len);
+    let next = |column: &Vec<f64>| (0..rows).map(|row| column[(row + 1) % rows]).collect();
+    let log = Transitions {
+        // Where a row leads is none of the imitation's business; that it leads somewhere else makes it matter.
+        next_states: states.iter().map(next).collect(),
+        episode: vec![0; rows],
+        step: (0..rows as u64).collect(),
+        rewards: vec![0.0; rows],
+        states,
+        actions,
+        ..Transitions::default()
+    };
+    let problem = &problem.inner;
+    let (policy, missed) = watched(py, None, About::Log, |_| {
+        let log = fpsrl::Log::of(problem, log)?;
+        let numerics = Numerics::detect(problem.search.numerics);
+        Ok(clone_of_the_log(log.system(), &problem.policy, &problem.search, log.transitions(), numerics))
+    })?;
+    Ok((Policy::of(policy), missed))
+}

@@ -1,0 +1,116 @@
+"""What can go wrong, as exceptions that say where, and what to do about it."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Optional
+
+
+class Error(Exception):
+    """Everything that fpsrl refuses or fails at.
+
+    The message says what is wrong and where. What it says is there as attributes, too; each is ``None`` where it does not
+    apply.
+
+    >>> import fpsrl
+    >>> try:
+    ...     fpsrl.Problem("mountain-car", search={"particles": 1})
+    ... except fpsrl.Error as error:
+    ...     print(error.setting, "|", error.remedy)
+    search.particles | 100 is the paper's number
+    """
+
+    #: What to do about it.
+    remedy: Optional[str]
+    #: The setting whose value cannot be used, as in a problem file: ``search.particles``.
+    setting: Optional[str]
+    #: The file, or ``<frame>`` for data that came from memory.
+    file: Optional[str]
+    #: The line of the file, counted from 1.
+    line: Optional[int]
+    #: The row of a frame or an array, counted from 0: ``frame.iloc[error.row]``.
+    row: Optional[int]
+    #: The column, by its name.
+    column: Optional[str]
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        remedy: Optional[str] = None,
+        setting: Optional[str] = None,
+        file: Optional[str] = None,
+        line: Optional[int] = None,
+        row: Optional[int] = None,
+        column: Optional[str] = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.setting = setting
+        self.file = file
+        self.line = line
+        self.row = row
+        self.column = column
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhint: {self.remedy}" if self.remedy else self.message
+
+    def __reduce__(self) -> Any:
+        # Exceptions cross processes by pickle, which would otherwise lose what was given by name.
+        return (_again, (type(self), self.message, self.__dict__))
+
+
+def _again(kind: type[Error], message: str, state: dict[str, Any]) -> Error:
+    error = kind(message)
+    error.__dict__.update(state)
+    return error
+
+
+class ProblemError(Error, ValueError):
+    """A problem that cannot be used as it is written: a setting out of its range, an unknown name, a broken file."""
+
+
+class LogError(Error, ValueError):
+    """A log that cannot be used: a column that is missing, a cell that is no number, too few rows."""
+
+
+class PolicyError(Error, ValueError):
+    """Rules that cannot be used, or do not fit the problem."""
+
+
+class RunError(Error):
+    """A run directory that cannot be used: files that do not belong together, that are missing, that are in use."""
+
+
+class FileError(Error, OSError):
+    """A file that cannot be read or written."""
+
+
+class SimulatorError(Error):
+    """A function or a process that is the world has failed; ``__cause__`` is what the function raised."""
+
+
+class Stopped(Error):
+    """A listener has ended the work by raising this; of a search, ``checkpoint`` has where it stood."""
+
+    #: Where the search stood, for ``fpsrl.search(worlds, checkpoint=…)``; ``None`` of other work.
+    checkpoint: Any = None
+
+    def __init__(self, message: str = "stopped", **details: Any) -> None:
+        super().__init__(message, **details)
+
+
+class InternalError(Error):
+    """A failure of ours, which no input should be able to cause. Please report it."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C has ended a search; ``checkpoint`` has where it stood."""
+
+    #: Where the search stood, for ``fpsrl.search(worlds, checkpoint=…)``.
+    checkpoint: Any = None
+
+
+class Warning(builtins.UserWarning):
+    """Something about a log that does not stop the work, but may decide what comes of it."""
