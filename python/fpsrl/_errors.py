@@ -94,7 +94,8 @@ class SimulatorError(Error):
 class Stopped(Error):
     """A listener has ended the work by raising this; of a search, ``checkpoint`` has where it stood."""
 
-    #: Where the search stood, for ``fpsrl.search(worlds, checkpoint=…)``; ``None`` of other work.
+    #: Where the search stood, for ``fpsrl.search(worlds, checkpoint=…)``; ``None`` of other work, and of a search that was over
+    #: by then.
     checkpoint: Any = None
 
     def __init__(self, message: str = "stopped", **details: Any) -> None:

@@ -271,6 +271,8 @@ class Policy:
         width, names = self._width, ", ".join(self.states)
         if array.dtype.kind not in "fiub":
             try:
+                if array.dtype.kind == "c":
+                    raise TypeError("complex numbers are no measurements")
                 array = array.astype(np.float64)
             except (TypeError, ValueError) as error:
                 told = f"an observation of type {array.dtype} holds no numbers"

@@ -74,7 +74,7 @@ class Problem:
         if name is not None:
             is_own = states is not None or actions is not None or "plant" in settings
             written["name" if is_own else "plant"] = name
-        written = _merged(written, given)
+        written = _merged(written, {key: value for key, value in given.items() if value is not None})
         written = _merged(written, settings)
         self._set(written, simulator=_with_largest(simulator, largest_reward))
         self._checked()
@@ -180,6 +180,7 @@ class Problem:
 
     def replace(self, **changes: Any) -> Problem:
         """The same problem with other settings: those of a section by their own names, as far as only one section has them.
+        ``None`` gives a setting its default.
 
         >>> import fpsrl
         >>> problem = fpsrl.Problem("mountain-car").replace(seed=3, rules=2, effort="quick", world={"members": 3})
@@ -245,6 +246,11 @@ class Problem:
         """The problem as the stages take it."""
         if self._core is None:
             written = self._written
+            data = written.get("data", {})
+            is_own = "plant" not in written and "process" not in written.get("world", {}) and self._simulator is None
+            if is_own and "file" not in data:
+                # The log comes from memory, whenever it is given.
+                written = {**written, "data": {**data, "file": _core.FRAME}}
             if self._simulator is not None:
                 process = ["<function>", getattr(self._simulator[0], "__qualname__", type(self._simulator[0]).__name__)]
                 written = {**written, "world": {**written.get("world", {}), "process": process}}
@@ -263,7 +269,7 @@ class Problem:
         if _frames.is_path(log):
             return self.replace(data={"file": _frames.paths(log)}), None
         problem = self
-        if "plant" not in self._written:
+        if "file" in self._written.get("data", {}):
             problem = self.replace(data={"file": _core.FRAME})
             problem.found, problem.unknown, problem.text = self.found, self.unknown, self.text
         core = problem._checked()
@@ -314,14 +320,12 @@ def _keys(section: str) -> frozenset[str]:
 
 
 def _merged(written: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with others over them."""
+    """Settings with others over them; what is ``None`` gets its default."""
     for key, value in changes.items():
-        if value is None:
-            continue
         if key in ("states", "actions", "inputs"):
-            written[key[:-1]] = _variables(key, value)
-        elif key in ("reward", "terminal") and isinstance(value, str):
-            written.setdefault("world", {})[key] = value
+            written[key[:-1]] = None if value is None else _variables(key, value)
+        elif key in ("reward", "terminal"):
+            written["world"] = {**written.get("world", {}), key: value}
         elif key == "budget" or (key == "search" and isinstance(value, Mapping) and "budget" in value):
             # A whole number is one of model steps.
             section = {"budget": value} if key == "budget" else dict(value)
@@ -329,6 +333,8 @@ def _merged(written: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, An
                 section["budget"] = f"{int(section['budget'])} steps"
             written["search"] = {**written.get("search", {}), **section}
         elif key in SECTIONS:
+            if value is None:
+                value = dict.fromkeys(written.get(key, {}))
             if not isinstance(value, Mapping):
                 raise TypeError(f"{key}: {type(value).__name__} was given where a dictionary of settings is meant")
             written[key] = {**written.get(key, {}), **value}
@@ -336,7 +342,12 @@ def _merged(written: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, An
             written[key] = value
         else:
             _route(written, key, value)
-    return written
+    return _without_nothing(written)
+
+
+def _without_nothing(settings: dict[str, Any]) -> dict[str, Any]:
+    parts = ((key, _without_nothing(value) if isinstance(value, dict) else value) for key, value in settings.items())
+    return {key: value for key, value in parts if value is not None and value != {}}
 
 
 def _route(written: dict[str, Any], key: str, value: Any) -> None:

@@ -8,6 +8,7 @@ mod outside;
 mod own_logs;
 mod pages;
 mod plants;
+mod python;
 mod scikit_learn;
 mod source;
 
@@ -79,6 +80,7 @@ const CHECKS: &[Check] = &[
     ("exports run elsewhere", When::Whole, exports::elsewhere),
     ("worlds and scikit-learn", When::Whole, scikit_learn::agrees),
     ("controllers on true plants", When::Whole, plants::controlled),
+    ("the Python package", When::Whole, python::package),
 ];
 
 /// What lints refuse. What a newer standard library has would be a warning anyway; that it is refused holds even if

@@ -92,20 +92,100 @@ pub fn target(root: &Path) -> PathBuf {
     own.and_then(|own| own.ancestors().nth(2).map(Path::to_owned)).unwrap_or_else(|| root.join("target"))
 }
 
-/// A Python with every package that the checks use.
+/// A Python with every package that the checks use: the newest there is.
 pub fn python(root: &Path) -> Result<PathBuf, String> {
     static MADE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    MADE.get_or_init(|| environment(root, "target/outside/venv", &PYTHON_PACKAGES)).clone()
+    MADE.get_or_init(|| python_with(root, &[])).clone()
 }
 
-/// The Python of a virtual environment with the given packages, made if it is not there.
+/// The same Python, with more packages.
+pub fn python_with(root: &Path, more: &[&str]) -> Result<PathBuf, String> {
+    environment_of(root, "target/outside/venv", &newest()?, &[&PYTHON_PACKAGES, more].concat())
+}
+
+/// A Python of this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interpreter {
+    /// The version after the point.
+    pub minor: u32,
+    program: PathBuf,
+}
+
+impl std::fmt::Display for Interpreter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Python 3.{}", self.minor)
+    }
+}
+
+/// The oldest Python that the package promises to run under.
+const OLDEST_MINOR: u32 = 9;
+
+/// The newest Python of this machine.
+pub fn newest() -> Result<Interpreter, String> {
+    interpreters()?.pop().ok_or_else(|| "no Python is available".into())
+}
+
+/// The oldest Python of this machine that is not too old.
+pub fn oldest() -> Result<Interpreter, String> {
+    interpreters()?.into_iter().next().ok_or_else(|| "no Python is available".into())
+}
+
+/// Every Python of this machine that is not too old, in order: those on the path, and those of pyenv.
+fn interpreters() -> Result<Vec<Interpreter>, String> {
+    install(&PYTHON)?;
+    let mut programs: Vec<PathBuf> = (OLDEST_MINOR..30).map(|minor| format!("python3.{minor}").into()).collect();
+    programs.push(PYTHON.command.into());
+    let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let root = home("PYENV_ROOT").or_else(|| Some(home("HOME")?.join(".pyenv")));
+    let versions = root.and_then(|root| std::fs::read_dir(root.join("versions")).ok());
+    programs.extend(versions.into_iter().flatten().flatten().map(|version| version.path().join("bin/python")));
+    let mut found: Vec<Interpreter> = Vec::new();
+    for program in programs {
+        let Some(minor) = minor_of(&program).filter(|minor| *minor >= OLDEST_MINOR) else { continue };
+        // The first one wins: it is on the path.
+        if found.iter().all(|known| known.minor != minor) {
+            found.push(Interpreter { minor, program });
+        }
+    }
+    found.sort_by_key(|one| one.minor);
+    if found.is_empty() { Err(format!("Python 3.{OLDEST_MINOR} or newer is not available")) } else { Ok(found) }
+}
+
+/// The minor version of a Python 3 that runs and can make virtual environments.
+fn minor_of(program: &Path) -> Option<u32> {
+    let told = Command::new(program)
+        .args(["-c", "import ensurepip, sys, venv; print(*sys.version_info[:2], sys.version_info.releaselevel)"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(told.stdout).ok()?;
+    match text.split_whitespace().collect::<Vec<_>>()[..] {
+        ["3", minor, "final"] if told.status.success() => minor.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The Python of a virtual environment with the given packages, made of the machine's usual Python if it is not there.
 pub fn environment(root: &Path, directory: &str, packages: &[&str]) -> Result<PathBuf, String> {
     install(&PYTHON)?;
+    let program = PathBuf::from(PYTHON.command);
+    let minor = minor_of(&program).ok_or("a virtual environment of Python is not available")?;
+    environment_of(root, directory, &Interpreter { minor, program }, packages)
+}
+
+/// The same, made of a given Python.
+pub fn environment_of(
+    root: &Path,
+    directory: &str,
+    interpreter: &Interpreter,
+    packages: &[&str],
+) -> Result<PathBuf, String> {
     let environment = root.join(directory);
     let python = environment.join("bin/python");
-    // An environment breaks when the Python goes that it was made with.
-    let is_whole = || succeeds(Command::new(&python).arg("--version").stdout(Stdio::null()));
-    if !is_whole() && !succeeds(Command::new(PYTHON.command).args(["-m", "venv", "--clear"]).arg(&environment)) {
+    // An environment breaks when the Python goes that it was made with, and is of no use once there is another.
+    let is_whole = minor_of(&python) == Some(interpreter.minor);
+    if !is_whole && !succeeds(Command::new(&interpreter.program).args(["-m", "venv", "--clear"]).arg(&environment)) {
         return Err("a virtual environment of Python is not available".into());
     }
     // pip takes seconds and asks the index to find that nothing is to be done.
