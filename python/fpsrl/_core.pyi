@@ -1,10 +1,35 @@
 """The extension module. Use :mod:`fpsrl`; this is what it stands on."""
 
 from os import PathLike
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, Union, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+__all__ = [
+    "__version__",
+    "check",
+    "check_run",
+    "Checkpoint",
+    "command",
+    "draft",
+    "draft_files",
+    "Found",
+    "FRAME",
+    "imitate",
+    "import_policy",
+    "Judged",
+    "load",
+    "Log",
+    "parse_toml",
+    "Policy",
+    "Problem",
+    "resume",
+    "run_in",
+    "section_keys",
+    "set_threads",
+    "Worlds",
+]
 
 __version__: str
 FRAME: str
@@ -40,6 +65,7 @@ def run_in(
 def resume(path: _Path, listener: _Listener = None) -> Judged: ...
 def load(path: _Path, simulator: _Simulator = None) -> tuple[Optional[Judged], Optional[Worlds], Log]: ...
 
+@final
 class Problem:
     def __new__(cls, written: dict[str, Any], path: _Path, simulator: _Simulator = None) -> Problem: ...
     @property
@@ -59,6 +85,7 @@ class Problem:
     def files(self) -> list[str]: ...
     def missing(self) -> list[str]: ...
 
+@final
 class Log:
     def __new__(
         cls, problem: Problem, frames: Optional[list[_Frame]] = None, listener: _Listener = None
@@ -70,6 +97,7 @@ class Log:
     def report(self) -> Optional[str]: ...
     def fit(self, problem: Optional[Problem] = None, listener: _Listener = None) -> Worlds: ...
 
+@final
 class Worlds:
     @property
     def log(self) -> Log: ...
@@ -95,8 +123,10 @@ class Worlds:
     def judge(self, policy: Policy, problem: Problem, listener: _Listener = None) -> Judged: ...
     def save(self, path: _Path, force: bool) -> None: ...
 
+@final
 class Checkpoint: ...
 
+@final
 class Found:
     @property
     def worlds(self) -> Worlds: ...
@@ -108,6 +138,7 @@ class Found:
     def records(self) -> list[_Row]: ...
     def judge(self, problem: Optional[Problem] = None, listener: _Listener = None) -> Judged: ...
 
+@final
 class Judged:
     @property
     def worlds(self) -> Worlds: ...
@@ -127,6 +158,7 @@ class Judged:
     def export(self, export: dict[str, Any]) -> _Exported: ...
     def save(self, path: _Path, force: bool, listener: _Listener = None) -> None: ...
 
+@final
 class Policy:
     def __new__(cls, text: str) -> Policy: ...
     def to_json(self) -> str: ...

@@ -14,10 +14,10 @@ class Error(Exception):
 
     >>> import fpsrl
     >>> try:
-    ...     fpsrl.Problem("mountain-car", search={"particles": 1})
+    ...     fpsrl.Problem("mountain-cat")
     ... except fpsrl.Error as error:
-    ...     print(error.setting, "|", error.remedy)
-    search.particles | 100 is the paper's number
+    ...     print(error.message, "|", error.remedy.split("?")[0])
+    there is no plant called `mountain-cat` | did you mean `mountain-car`
     """
 
     #: What to do about it.

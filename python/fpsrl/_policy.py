@@ -99,7 +99,7 @@ class Policy:
     >>> push, pull = fpsrl.Rule({"velocity": (1, 0.5)}, 1), fpsrl.Rule({"velocity": (-1, 0.5)}, -1)
     >>> policy = fpsrl.Policy(["position", "velocity"], {"force": (-2, 2)}, [push, pull], alpha=3)
     >>> round(float(policy.act([0.2, 0.7])[0]), 3)
-    1.987
+    1.99
     >>> policy.act([[0.2, 0.7], [0.2, -0.7]]).shape
     (2, 1)
     """

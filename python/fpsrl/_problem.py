@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import json
-import numbers
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -329,8 +328,9 @@ def _merged(written: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, An
         elif key == "budget" or (key == "search" and isinstance(value, Mapping) and "budget" in value):
             # A whole number is one of model steps.
             section = {"budget": value} if key == "budget" else dict(value)
-            if isinstance(section["budget"], numbers.Real) and not isinstance(section["budget"], bool):
-                section["budget"] = f"{int(section['budget'])} steps"
+            budget: Any = section["budget"]
+            if budget is not None and not isinstance(budget, (str, bool)):
+                section["budget"] = f"{int(budget)} steps"
             written["search"] = {**written.get("search", {}), **section}
         elif key in SECTIONS:
             if value is None:

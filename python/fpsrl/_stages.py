@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Optional, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _core
+from . import _core as core
 from ._errors import LogError, ProblemError, RunError
 from ._events import Progress, listener
 from ._policy import Export, Policy, _export
@@ -21,10 +21,10 @@ from ._problem import Problem, Simulator, _with_largest
 _Path = Union[str, "os.PathLike[str]"]
 
 
-def _of_core(core: _core.Problem, like: Problem) -> Problem:
+def _of_core(inner: core.Problem, like: Problem) -> Problem:
     """A problem as a stage has completed it."""
-    problem = Problem._of(_core.parse_toml(core.to_toml(), like._path), path=like._path, simulator=like._simulator)
-    problem._core = core
+    problem = Problem._of(core.parse_toml(inner.to_toml(), like._path), path=like._path, simulator=like._simulator)
+    problem._core = inner
     return problem
 
 
@@ -45,13 +45,13 @@ class Log:
 
     def __init__(self, problem: Problem, data: Any = None, *, progress: Progress = None) -> None:
         problem, frames = problem._with(data)
-        self._core = _core.Log(problem._checked(), frames, listener(progress))
+        self._core = core.Log(problem._checked(), frames, listener(progress))
         self._problem = problem
 
     @classmethod
-    def _of(cls, core: _core.Log, problem: Problem) -> Log:
+    def _of(cls, inner: core.Log, problem: Problem) -> Log:
         log = cls.__new__(cls)
-        log._core, log._problem = core, problem
+        log._core, log._problem = inner, problem
         return log
 
     @property
@@ -105,13 +105,13 @@ class Worlds:
     :func:`fpsrl.fit` makes them.
     """
 
-    _core: _core.Worlds
+    _core: core.Worlds
     _problem: Problem
 
     @classmethod
-    def _of(cls, core: _core.Worlds, problem: Problem) -> Worlds:
+    def _of(cls, inner: core.Worlds, problem: Problem) -> Worlds:
         worlds = cls.__new__(cls)
-        worlds._core, worlds._problem = core, problem
+        worlds._core, worlds._problem = inner, problem
         return worlds
 
     @property
@@ -188,10 +188,10 @@ class Worlds:
 
     def judge(self, policy: Policy, *, progress: Progress = None, **settings: Any) -> Run:
         """Scores rules from elsewhere, such as an expert's: their variables are matched by their names."""
-        core = self._core.judge(policy._core, self._settings(settings), listener(progress))
-        return Run._of(core, self._problem)
+        inner = self._core.judge(policy._core, self._settings(settings), listener(progress))
+        return Run._of(inner, self._problem)
 
-    def _settings(self, settings: Mapping[str, Any]) -> _core.Problem:
+    def _settings(self, settings: Mapping[str, Any]) -> core.Problem:
         """The problem with other settings of the search or the evaluation."""
         if not settings:
             return self._core.problem
@@ -225,13 +225,13 @@ class Found:
     :func:`fpsrl.search` makes it.
     """
 
-    _core: _core.Found
+    _core: core.Found
     _problem: Problem
 
     @classmethod
-    def _of(cls, core: _core.Found, problem: Problem) -> Found:
+    def _of(cls, inner: core.Found, problem: Problem) -> Found:
         found = cls.__new__(cls)
-        found._core, found._problem = core, problem
+        found._core, found._problem = inner, problem
         return found
 
     @property
@@ -247,7 +247,7 @@ class Found:
     @property
     def front(self) -> list[tuple[Policy, float]]:
         """The policies of which none is both simpler and better, with what each earns; empty if they were not searched."""
-        return [(Policy._of(core), value) for core, value in self._core.front()]
+        return [(Policy._of(inner), value) for inner, value in self._core.front()]
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -289,13 +289,13 @@ class Run:
     :func:`fpsrl.run` makes it, and so do :meth:`Found.judge`, :meth:`Worlds.judge` and :func:`fpsrl.load`.
     """
 
-    _core: _core.Judged
+    _core: core.Judged
     _problem: Problem
 
     @classmethod
-    def _of(cls, core: _core.Judged, problem: Problem) -> Run:
+    def _of(cls, inner: core.Judged, problem: Problem) -> Run:
         run = cls.__new__(cls)
-        run._core, run._problem = core, problem
+        run._core, run._problem = inner, problem
         return run
 
     @functools.cached_property
@@ -344,7 +344,7 @@ class Run:
         if front is None:
             return None
         points = json.loads(front[0])["points"]
-        return [(Policy._of(core), dict(point)) for core, point in zip(front[1], points)]
+        return [(Policy._of(inner), dict(point)) for inner, point in zip(front[1], points)]
 
     @property
     def worlds(self) -> Worlds:
@@ -453,8 +453,8 @@ def fit(problem: Problem, log: Any = None, *, progress: Progress = None) -> Worl
         progress: See :data:`fpsrl.Progress`.
     """
     made = _log(problem, log, progress)
-    core = made._core.fit(problem._checked() if isinstance(log, Log) else None, listener(progress))
-    return Worlds._of(core, made._problem)
+    inner = made._core.fit(problem._checked() if isinstance(log, Log) else None, listener(progress))
+    return Worlds._of(inner, made._problem)
 
 
 def search(
@@ -476,10 +476,10 @@ def search(
         progress: See :data:`fpsrl.Progress`.
         settings: Settings of the policy and of the search, such as ``rules=3, effort="quick"``.
     """
-    core = worlds._core.search(
+    inner = worlds._core.search(
         worlds._settings(settings), None if begin_with is None else begin_with._core, checkpoint, listener(progress)
     )
-    return Found._of(core, worlds._problem)
+    return Found._of(inner, worlds._problem)
 
 
 def run(
@@ -512,14 +512,14 @@ def run(
         told = "a run in a directory begins with the data themselves, and a Log was given"
         raise LogError(told, remedy="give the frame or the file that the log was made of")
     problem, frames = problem._with(log)
-    core = _core.run_in(problem._checked(), frames, os.fspath(directory), force, listener(progress))
-    return Run._of(core, problem)
+    inner = core.run_in(problem._checked(), frames, os.fspath(directory), force, listener(progress))
+    return Run._of(inner, problem)
 
 
 def resume(directory: _Path, *, progress: Progress = None) -> Run:
     """Goes on with an interrupted run, and finds what an uninterrupted one finds."""
-    core = _core.resume(os.fspath(directory), listener(progress))
-    return Run._of(core, _in(directory))
+    inner = core.resume(os.fspath(directory), listener(progress))
+    return Run._of(inner, _in(directory))
 
 
 def load(
@@ -534,7 +534,7 @@ def load(
         from ._simulator import arrays_of
 
         given = (arrays_of(given[0]), given[1])
-    judged, worlds, log = _core.load(os.fspath(directory), given)
+    judged, worlds, log = core.load(os.fspath(directory), given)
     problem = _in(directory)
     if judged is not None:
         return Run._of(judged, problem)
