@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import FRAME
-from ._errors import LogError, Warning
+from ._errors import FileError, LogError, Warning
 
 Column = tuple[str, str, NDArray[np.float64], list[str]]
 Frame = tuple[list[Column], list[str]]
@@ -55,7 +55,14 @@ def is_path(data: Any) -> bool:
 def paths(data: Any) -> list[str]:
     """The files that data are, as absolute paths."""
     files = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-    return [str(Path(os.fspath(file)).absolute()) for file in files]
+    return [_path(os.fsdecode(file)) for file in files]
+
+
+def _path(file: str) -> str:
+    told = _encodable(file)
+    if told != file:
+        raise FileError(f"{told}: the name is not text in UTF-8", remedy="rename the file", file=told)
+    return str(Path(file).absolute())
 
 
 def frames(data: Any, names: Optional[Iterable[str]] = None, missing: Iterable[str] = ()) -> list[Frame]:
@@ -147,7 +154,12 @@ def _text_of(name: Any) -> str:
         # Of a table with several lines of names; pandas calls the empty ones so.
         parts = [_text_of(part) for part in name]
         return ".".join(part for part in parts if part and not part.startswith("Unnamed: "))
-    return str(name)
+    return _encodable(str(name))
+
+
+def _encodable(text: str) -> str:
+    """Text without what no file can hold: halves of signs, as broken decoding leaves them."""
+    return text.encode(errors="replace").decode()
 
 
 def _package(data: Any) -> str:
@@ -563,7 +575,7 @@ def _word(cell: Any) -> str:
         return cell.decode(errors="replace").strip()
     if isinstance(cell, (float, np.floating)) and np.isfinite(cell) and cell == np.floor(cell):
         return str(int(cell))
-    return str(cell).strip()
+    return _encodable(str(cell).strip())
 
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)

@@ -42,7 +42,8 @@ def _shown(policy: Policy) -> list[str]:
 
 def _range(policy: Policy, name: str, ranges: Ranges) -> tuple[float, float]:
     """What to show of a variable: what is known to be covered, or else what the rules reach."""
-    if name in ranges:
+    # Where a log holds one value only, as it does of running sums, its range tells nothing.
+    if name in ranges and ranges[name][0] < ranges[name][1]:
         low, high = ranges[name]
     elif _is_periodic(policy, name):
         low, high = -np.pi, np.pi
@@ -82,7 +83,9 @@ def _wants(action: Action, rule: Rule) -> float:
     """What a rule that is alone does."""
     low, high = action.limits
     value = 0.5 * (low + high) + 0.5 * (high - low) * action.reach * np.tanh(action.alpha * rule.output)
-    return float(min(max(value, low), high))
+    value = float(min(max(value, low), high))
+    # Beside its limits, what is left of a value at zero is nothing.
+    return value if abs(value) > 1e-6 * (high - low) else 0.0
 
 
 def _number(value: float, digits: int = 3) -> str:
@@ -248,6 +251,7 @@ def _plain(text: str) -> str:
 def _cell(ax: Any, grid: _Grid, column: int, row: int, *, with_ticks: bool) -> Any:
     cell = ax.inset_axes(grid.place(column, row))
     cell.set_yticks([])
+    cell.grid(False)
     cell.spines[["top", "right", "left"]].set_visible(False)
     cell.spines["bottom"].set_color(_QUIET)
     cell.tick_params(labelsize=0.85 * grid.letters, labelbottom=with_ticks, length=2.5, color=_QUIET, pad=2)

@@ -44,7 +44,7 @@ impl PythonSimulator {
         let answer = self.function.call1(py, (states, actions))?;
         let answer = answer.bind(py).cast::<PyTuple>().map_err(|_| PyValueError::new_err("it returned no tuple"))?;
         let next: PyReadonlyArray2<'_, f64> = answer.get_item(0)?.extract()?;
-        let column = |index: usize| -> PyResult<PyReadonlyArray1<'_, f64>> { Ok(answer.get_item(index)?.extract()?) };
+        let column = |index: usize| -> PyResult<PyReadonlyArray1<'_, f64>> { answer.get_item(index)?.extract() };
         let (rewards, terminated, later) = (column(1)?, column(2)?, column(3)?);
         if next.shape() != [live, self.states] || [&rewards, &terminated, &later].iter().any(|one| one.len() != live) {
             let told = format!("it was asked for {live} rows of {} states, and answered with others", self.states);
@@ -52,7 +52,7 @@ impl PythonSimulator {
         }
         let (next, rewards, terminated, later) =
             (next.as_array(), rewards.as_array(), terminated.as_array(), later.as_array());
-        if let Some(reward) = rewards.iter().find(|reward| !(**reward <= self.largest_reward)) {
+        if let Some(reward) = rewards.iter().find(|reward| **reward > self.largest_reward) {
             let told = format!("it gave the reward {reward}, and `largest_reward` is {}", self.largest_reward);
             return Err(PyValueError::new_err(told));
         }

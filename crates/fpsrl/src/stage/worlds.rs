@@ -128,10 +128,12 @@ impl Worlds {
     /// The figures of a problem so far, with what is known of log and worlds.
     pub fn summary(&self, problem: &Problem) -> Result<Summary> {
         let mut summary = problem.summary(self.log.transitions().len(), self.log.sha256()?);
-        // Those of a run directory are noted there already.
-        if self.seconds > 0.0 {
-            summary.took(if self.log.report().is_some() { "import" } else { "generate" }, self.log.seconds());
-            summary.took("fit", self.seconds);
+        // What stands in a run directory took its time earlier, and that is noted there.
+        let stage = if self.log.report().is_some() { "import" } else { "generate" };
+        for (stage, seconds) in [(stage, self.log.seconds()), ("fit", self.seconds)] {
+            if seconds > 0.0 {
+                summary.took(stage, seconds);
+            }
         }
         match &*self.source {
             WorldSource::Learned(worlds) => summary.set_world(&worlds.0, worlds.1.as_ref()),
