@@ -35,6 +35,8 @@ _MISSING = frozenset(
     + ["i/o timeout", "no data", "nodata", "pt created", "comm fail"]
 )
 
+_LONGEST = max(map(len, _MISSING))
+
 #: Rows that decide what a column of text holds.
 _SAMPLE = 500
 
@@ -126,7 +128,7 @@ class _Reading(NamedTuple):
             return True
         if isinstance(cell, str):
             word = cell.strip()
-            return word.lower() in _MISSING or word in self.missing
+            return (len(word) <= _LONGEST and word.lower() in _MISSING) or word in self.missing
         if isinstance(cell, decimal.Decimal):
             return cell.is_nan()
         # NaN, NaT and pandas' NA are none of them equal to themselves; NA does not even say so.
@@ -582,6 +584,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WITH_COMMA = re.compile(r"[+-]?(?:\d+,?\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,4})\2(\d{1,4})", re.ASCII)
+_USUAL = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d):(\d\d):(\d\d(?:\.\d*)?)Z?", re.ASCII)
 _CLOCK = re.compile(
     r"(\d{1,2}):(\d{1,2})(?::(\d+(?:[.,]\d*)?))?\s*[Zz]?\s*(?:([+-])(\d{2}):?(\d{2})?)?\s*([AaPp][Mm])?", re.ASCII
 )
@@ -640,6 +643,14 @@ def _moment(cell: Any, day_first: bool = False) -> Optional[float]:
 
 def _written_moment(text: str, day_first: bool) -> Optional[float]:
     """What the readers of text take for a point in time: ISO 8601, 31.12.2024 23:59, 12/31/2024 11:59 PM, 23:59:59."""
+    usual = _USUAL.fullmatch(text)
+    if usual:
+        # Most times are written so, and it is the quicker way.
+        of_date, hours, minutes, of_minute = usual.groups()
+        day, hour, minute, second = _days(of_date, day_first), int(hours), int(minutes), float(of_minute)
+        if day is None or hour >= 25 or minute >= 60 or second >= 61.0:
+            return None
+        return day * 86_400.0 + (3_600.0 * hour + 60.0 * minute + second)
     place = min((text.find(sign) for sign in "T " if sign in text), default=-1)
     date, clock = (text[:place], text[place + 1 :]) if place >= 0 else ("", text) if ":" in text else (text, "")
     days = _days(date, day_first) if date else 0

@@ -1,7 +1,7 @@
 """Pictures of rules: with matplotlib, and as a page in a notebook.
 
-A row is a rule, a column a variable: the curve is the membership, how much the rule holds there by this variable alone. On
-the right stands what the rule wants.
+A row is a rule, a column a variable: the curve is the membership, how much the rule holds there by this variable alone.
+On the right stands what the rule wants.
 """
 
 from __future__ import annotations
@@ -163,7 +163,6 @@ def plot(policy: Policy, ax: Any, ranges: Ranges) -> Any:
 
         height = sum(tops) + bottom + count * _ROW_HEIGHT
         figure, ax = plt.subplots(figsize=(_LEFT + columns * (_CELL_WIDTH + _GAP), height), layout="constrained")
-        figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02)
         size = (_LEFT + columns * (_CELL_WIDTH + _GAP), height)
     assert size is not None
     row_height = max((size[1] - sum(tops) - bottom) / max(count, 1), 0.05)
@@ -186,7 +185,9 @@ def plot(policy: Policy, ax: Any, ranges: Ranges) -> Any:
                 if row == 0:
                     cell.set_title(_plain(wrapped[column]), fontsize=grid.letters, pad=7)
                 if column == 0:
-                    cell.set_ylabel(str(number), rotation=0, labelpad=8, va="center", fontsize=grid.letters, weight="bold")
+                    cell.set_ylabel(
+                        str(number), rotation=0, labelpad=8, va="center", fontsize=grid.letters, weight="bold"
+                    )
             cell = _cell(ax, grid, len(names), row, with_ticks=place == len(rules) - 1)
             _draw_output(action, rule, cell, grid)
             if place == 0:
@@ -195,7 +196,9 @@ def plot(policy: Policy, ax: Any, ranges: Ranges) -> Any:
     if unseen:
         told = _plain("not looked at: " + ", ".join(unseen))
         told = textwrap.shorten(told, max(int(size[0] / 0.06), 20), placeholder=" …")
-        ax.text(0.0, 0.0, told, transform=ax.transAxes, ha="left", va="bottom", fontsize=0.9 * grid.letters, color=_QUIET)
+        ax.text(
+            0.0, 0.0, told, transform=ax.transAxes, ha="left", va="bottom", fontsize=0.9 * grid.letters, color=_QUIET
+        )
     return ax
 
 
@@ -260,7 +263,14 @@ def _cell(ax: Any, grid: _Grid, column: int, row: int, *, with_ticks: bool) -> A
 
 def _note(cell: Any, text: str, grid: _Grid, color: str = "black") -> None:
     cell.text(
-        0.5, 1.0, _plain(text), transform=cell.transAxes, ha="center", va="top", fontsize=0.9 * grid.letters, color=color
+        0.5,
+        1.0,
+        _plain(text),
+        transform=cell.transAxes,
+        ha="center",
+        va="top",
+        fontsize=0.9 * grid.letters,
+        color=color,
     )
 
 
@@ -273,8 +283,8 @@ def _draw_condition(
     cell.set_ylim(0, _ROOM)
     _note(cell, _told(policy, rule, name), grid, _QUIET if is_any else "black")
     if modes:
-        places = np.arange(len(modes))
-        heights = np.ones(len(modes)) if is_any else _membership(policy, rule, name, places * 1.0)
+        places = np.arange(len(modes), dtype=np.float64)
+        heights = np.ones(len(modes)) if is_any else _membership(policy, rule, name, places)
         cell.bar(places, heights, color=_PALE if is_any else _HOLDS, width=0.7)
         tilt = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if is_tilted else {}
         cell.set_xticks(places, [_plain(mode) for mode in modes], **tilt)
@@ -315,7 +325,9 @@ def page(policy: Policy, ranges: Ranges) -> str:
     several = len(policy.actions) > 1
     then = "then" if several else _title(policy.actions[0].name, policy.actions[0].unit)
     narrow = ' style="text-align:center;max-width:12em;overflow-wrap:anywhere"'
-    head = "".join(f"<th{narrow}>{escape(title)}</th>" for title in [*(_title(name, units[name]) for name in names), then])
+    head = "".join(
+        f"<th{narrow}>{escape(title)}</th>" for title in [*(_title(name, units[name]) for name in names), then]
+    )
     rows = []
     for action, rules in _groups(policy):
         for number, rule in rules:

@@ -221,6 +221,11 @@ class Problem:
         return self._checked().horizon
 
     @property
+    def discount(self) -> float:
+        """How much less a reward counts with every step."""
+        return self._checked().discount
+
+    @property
     def states(self) -> list[str]:
         """The variables that rules see, in their order."""
         return [name for name, _, _ in self._checked().states]
@@ -305,6 +310,7 @@ def _with_largest(simulator: Optional[Simulator], largest: Optional[float]) -> O
         return None
     if not callable(simulator):
         raise TypeError(f"simulator: {type(simulator).__name__} was given where a function is meant")
+    largest = getattr(simulator, "largest_reward", None) if largest is None else largest
     if largest is None:
         raise ProblemError(
             "`largest_reward` is missing: the search gives up candidates that can no longer win, by it",

@@ -28,7 +28,7 @@ def arrays_of(function: Callable[..., Any]) -> Callable[[NDArray[np.float64], ND
         for name, column in zip(("rewards", "terminated", "later rewards"), columns):
             if column.shape != (rows,):
                 raise ValueError(f"{name} have {column.size} values; {rows} were asked for")
-        if not (np.isfinite(next_states).all() and np.isfinite(columns[0]).all()):
+        if not all(np.isfinite(numbers).all() for numbers in (next_states, *columns)):
             raise ValueError("a next state or a reward is not a finite number")
         return np.ascontiguousarray(next_states), columns[0], columns[1], columns[2]
 

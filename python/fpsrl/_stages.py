@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import os
+import tempfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
@@ -28,7 +31,38 @@ def _of_core(inner: core.Problem, like: Problem) -> Problem:
     return problem
 
 
-class Log:
+class _Lasting:
+    """What never changes: copies are the thing itself."""
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+def _packed(directory: Path) -> bytes:
+    """The files of a run directory in one piece: so artefacts cross processes."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for file in sorted(path for path in directory.rglob("*") if path.is_file()):
+            archive.write(file, file.relative_to(directory))
+    return packed.getvalue()
+
+
+def _unpacked(packed: bytes, simulator: Optional[Simulator], largest: Optional[float]) -> Union[Run, Worlds, Log]:
+    with tempfile.TemporaryDirectory() as parent:
+        directory = Path(parent) / "run"
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            archive.extractall(directory)
+        loaded = load(directory, simulator=simulator, largest_reward=largest)
+        if isinstance(loaded, Worlds):
+            # Its members are made while the files are there.
+            len(loaded)
+        return loaded
+
+
+class Log(_Lasting):
     """What the machine did, ready to be learned from.
 
     Args:
@@ -99,7 +133,7 @@ class Step(NamedTuple):
     later_rewards: NDArray[np.float64]
 
 
-class Worlds:
+class Worlds(_Lasting):
     """Worlds that were learned from a log, or a simulator: what rules are searched on.
 
     :func:`fpsrl.fit` makes them.
@@ -202,6 +236,11 @@ class Worlds:
         self._core.save(os.fspath(directory), force)
         return Path(directory)
 
+    def __reduce__(self) -> Any:
+        with tempfile.TemporaryDirectory() as parent:
+            packed = _packed(self.save(Path(parent) / "run"))
+        return _unpacked, (packed, *(self._problem._simulator or (None, None)))
+
     def __repr__(self) -> str:
         return f"Worlds({len(self)} of {self._problem.name!r})"
 
@@ -219,7 +258,7 @@ def _rows(values: ArrayLike, what: str) -> NDArray[np.float64]:
     return array
 
 
-class Found:
+class Found(_Lasting):
     """What a search has found. :meth:`judge` chooses of it what keeps its promise.
 
     :func:`fpsrl.search` makes it.
@@ -283,7 +322,7 @@ class Promise(NamedTuple):
     high: float
 
 
-class Run:
+class Run(_Lasting):
     """Rules, what they promise, and everything that they were made from.
 
     :func:`fpsrl.run` makes it, and so do :meth:`Found.judge`, :meth:`Worlds.judge` and :func:`fpsrl.load`.

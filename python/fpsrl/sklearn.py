@@ -1,7 +1,7 @@
 """Fuzzy rules as an estimator of scikit-learn: states in, actions out.
 
-:class:`FuzzyController` keeps scikit-learn's contract: it can be cloned, searched over, and stand in a pipeline. Without a
-reward its rules imitate whoever acted; with one they come from the whole method, worlds and search and judge.
+:class:`FuzzyController` keeps scikit-learn's contract: it can be cloned, searched over, and stand in a pipeline.
+Without a reward its rules imitate whoever acted; with one they come from the whole method, worlds and search and judge.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ try:
     from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
     from sklearn.utils import check_array, check_consistent_length, check_random_state
     from sklearn.utils.validation import check_is_fitted
+    from threadpoolctl import threadpool_limits
 except ImportError as error:
     told = "fpsrl.FuzzyController needs scikit-learn, which is not installed\nhint: pip install 'fpsrl[sklearn]'"
     raise ImportError(told) from error
@@ -39,27 +40,39 @@ from ._policy import _ANYWHERE, Policy, _of_content
 from ._problem import Problem
 from ._stages import Promise, Run, run
 
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-
 _Array = NDArray[np.float64]
 
 #: Settings that mean something where rules only imitate.
 _OF_IMITATION = ("alpha", "reach")
 
-#: How far the hyperbolic tangent reaches where rules imitate. Actions of a log stand at their limits for long, and in between
-#: they are often straight lines: between the paper's 1 and the nearly straight 3, this fits both.
+#: How far the hyperbolic tangent reaches where rules imitate. Actions of a log stand at their limits for long, and in
+#: between they are often straight lines: between the paper's 1 and the nearly straight 3, this fits both.
 _REACH = 1.5
 
 #: Rows on which the rules of an imitation are refined, at most.
 _ROWS = 4_000
 
-#: How far refinement goes from what the swarm has found, in the ranges of the parameters: a step as long as this has to pay as
-#: much as one standard deviation of what is missed. Without it, small logs with noise are learned by heart.
+#: How far refinement goes from what the swarm has found, in the ranges of the parameters: a step as long as this has to
+#: pay as much as one standard deviation of what is missed. Without it, small logs with noise are learned by heart.
 _REFINEMENT = 0.1
 
 #: A condition has to explain more than this share of the action's variance, or readers do better without it.
 _WORTH_READING = 0.003
+
+#: Rollouts that are made at a time.
+_ROLLOUTS = 4_096
+
+#: What the constructor takes by itself, and in which section of a problem it stands. In the settings, it would undo
+#: whatever a search over the constructor's parameters sets.
+_PARAMETERS = {
+    "rules": "policy",
+    "reward": "world",
+    "terminal": "world",
+    "effort": "search",
+    "budget": "search",
+    "horizon": "",
+    "seed": "",
+}
 
 #: A condition that is wider than this, in the user's units, is one that always holds.
 _WIDEST = 1e-3 * _ANYWHERE
@@ -71,32 +84,33 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
     ``X`` are states, a row each in the order of time. ``y`` are the actions that were taken in them, ``(n,)`` or
     ``(n, actions)``. :meth:`predict` gives the actions of the rules. There are two ways to get rules:
 
-    * **Without a reward, they imitate** whoever acted: a regression by rules that can be read. The order of the rows does not
-      matter then. Conditions that explain next to nothing are left out of the rules. :meth:`score` is R².
-    * **With a reward, they are found by the whole method**: worlds are learned from the rows, rules are searched on them and
-      judged. The reward is a formula here, or a column that :meth:`fit` is given. :meth:`score` is what the rules earn.
+    * **Without a reward, they imitate** whoever acted: a regression by rules that can be read. The order of the rows
+      does not matter then. Conditions that explain next to nothing are left out of the rules. :meth:`score` is R².
+    * **With a reward, they are found by the whole method**: worlds are learned from the rows, rules are searched on
+      them and judged. The reward is a formula here, or a column that :meth:`fit` is given. :meth:`score` is what the
+      rules earn.
 
     Inputs may have any scale: they are put onto one inside, and the rules speak in the units of ``X``. Behind a
     ``StandardScaler`` they would speak in its units.
 
-    Variables are called after the columns of a frame, or ``x0``, ``x1`` and so on; actions after the columns of ``y``, or
-    ``action``, or ``action0``, ``action1`` and so on.
+    Variables are called after the columns of a frame, or ``x0``, ``x1`` and so on; actions after the columns of ``y``,
+    or ``action``, or ``action0``, ``action1`` and so on.
 
     Args:
         rules: Rules for each action. With a reward also ``"auto"``, which adds them while they pay.
         reward: The reward as a formula of the variables, such as ``"-abs(level - 1)"``.
         terminal: When the plant stops for good, as a formula. Needs a reward.
         horizon: Steps that the rules look ahead. Does nothing without a reward.
-        limits: The lowest and the highest value of the action: a pair, a list of a pair for each action, or a dictionary of
-            pairs by name. Without it, the lowest and the highest that were seen.
+        limits: The lowest and the highest value of the action: a pair, a list of a pair for each action, or a
+            dictionary of pairs by name. Without it, the lowest and the highest that were seen.
         effort: ``"quick"``, ``"normal"`` or ``"thorough"``. Needs a reward.
         budget: How much the search may do instead: ``"5m"``, or a number of model steps. Needs a reward.
-        random_state: The seed: a whole number, or a ``numpy.random.RandomState``. ``None`` is a seed of its own, so that the
-            same data always give the same rules.
+        random_state: The seed: a whole number, or a ``numpy.random.RandomState``. ``None`` is a seed of its own, so
+            that the same data always give the same rules.
         settings: All other settings, as :class:`fpsrl.Problem` takes them: ``{"world": {"members": 3}, "history": 2}``.
             ``states``, ``inputs`` and ``actions`` are settings of the columns there, such as their units:
-            ``{"states": {"level": {"unit": "m"}}, "inputs": ["ambient"]}``. Imitation knows ``alpha`` and ``reach`` of them,
-            and units.
+            ``{"states": {"level": {"unit": "m"}}, "inputs": ["ambient"]}``. Imitation knows ``alpha`` and ``reach`` of
+            them, and units.
         progress: See :data:`fpsrl.Progress`.
 
     Attributes:
@@ -128,7 +142,7 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
 
     def __init__(
         self,
-        rules: Union[int, str] = 4,
+        rules: Union[int, str] = 3,
         *,
         reward: Optional[str] = None,
         terminal: Optional[str] = None,
@@ -174,9 +188,10 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
             reward: What each step earned, if no formula says so.
             terminated: Whether the plant has stopped for good with the step.
             episode: Which episode each row is of: numbers or words. No step leads from one to another.
-            time: When each row was: numbers or times. Steps that are too long are no steps. Without it, the index of a frame
-                of pandas, if it is one of numbers or times that no value stands in twice.
-            next_X: The state that each row's action led to. Rows then stand by themselves, and their order does not matter.
+            time: When each row was: numbers or times. Steps that are too long are no steps. Without it, the index of a
+                frame of pandas, if it is one of numbers or times that no value stands in twice.
+            next_X: The state that each row's action led to. Rows then stand by themselves, and their order does not
+                matter.
         """
         named = _names_of_actions(y)
         index = getattr(X, "index", None) if type(X).__module__.split(".")[0] == "pandas" else None
@@ -187,10 +202,11 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         acted = np.asarray(acted, dtype=np.float64).reshape(len(states), -1)
         self.n_outputs_ = acted.shape[1]
         names = self._names()
-        actions = named or (["action"] if acted.shape[1] == 1 else [f"action{place}" for place in range(acted.shape[1])])
+        numbered = [f"action{place}" for place in range(acted.shape[1])]
+        actions = named or (["action"] if len(numbered) == 1 else numbered)
         for gone in ("_run", "promise_", "verdict_"):
             self.__dict__.pop(gone, None)
-        given = dict(self.settings or {})
+        given = self._settings()
         columns = _Columns.of(names, actions, given)
         limits = _limits(self.limits, actions, acted)
         if self.reward is None and reward is None:
@@ -203,7 +219,8 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
                 rows["time"] = None
                 next_X = check_array(next_X, dtype=np.float64)
                 if next_X.shape != states.shape:
-                    raise ValueError(f"next_X has the shape {next_X.shape}, and X has {states.shape}; give a row for each row")
+                    told = f"next_X has the shape {next_X.shape}, and X has {states.shape}"
+                    raise ValueError(f"{told}; give a row for each row")
             policy = self._search(states, acted, next_X, rows, columns, limits, given)
         self.limits_ = {name: (low, high) for name, (low, high) in zip(actions, limits)}
         self.policy_ = policy
@@ -229,12 +246,12 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
 
         Where they imitate, R² of their actions against those in ``y``. It needs ``y``.
 
-        With a reward, what they earn on the worlds that were learned in :meth:`fit`: the mean discounted return over the
-        horizon, from each row of ``X`` as a start state, averaged over the worlds. ``y`` is not looked at, because the
-        rules are not meant to act as the log did. The score compares rules, efforts and seeds of the search on the same
-        data; for settings of the worlds it says nothing, as worlds that are easier to please score higher. With a history,
-        the rows count as at rest. With inputs, whose course only the log knows, the rules start in the states of the
-        evaluation instead, and ``X`` is not looked at either.
+        With a reward, what they earn on the worlds that were learned in :meth:`fit`: the mean discounted return over
+        the horizon, from each row of ``X`` as a start state, averaged over the worlds. ``y`` is not looked at, because
+        the rules are not meant to act as the log did. The score compares rules, efforts and seeds of the search on the
+        same data; for a horizon or settings of the worlds it says nothing, as worlds that are easier to please score
+        higher. With a history, the rows count as at rest. With inputs, whose course only the log knows, the rules start
+        in the states of the evaluation instead, and neither ``X`` nor the weights are looked at.
 
         Args:
             X: States.
@@ -256,9 +273,12 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
             starts, weights = worlds.starts(1000, of="evaluation"), None
         discounts = core.discount ** np.arange(core.horizon)
         returns = np.zeros(len(starts))
-        for member in range(len(worlds)):
-            rewards = worlds.rollout(made.policy, starts, core.horizon, member=member)["rewards"]
-            returns += discounts @ rewards / len(worlds)
+        # A rollout keeps all of its states: many at once would take much memory.
+        for first in range(0, len(starts), _ROLLOUTS):
+            some = slice(first, first + _ROLLOUTS)
+            for member in range(len(worlds)):
+                rewards = worlds.rollout(made.policy, starts[some], core.horizon, member=member)["rewards"]
+                returns[some] += discounts @ rewards / len(worlds)
         return float(np.average(returns, weights=weights))
 
     def explain(self) -> list[str]:
@@ -272,7 +292,7 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
         made = self.__dict__.get("_run")
         if made is None:
             if "promise_" in self.__dict__:
-                told = "a pickle does not keep the run; keep it by `estimator.run_.save(directory)`, and see `fpsrl.load`"
+                told = "a pickle does not keep the run; `run_.save(directory)` does, and `fpsrl.load` loads it"
             elif "policy_" in self.__dict__:
                 told = "rules that imitate have no run; give a reward"
             else:
@@ -306,9 +326,26 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
             return int(given)
         return int(check_random_state(given).randint(2**31 - 1))
 
+    def _settings(self) -> dict[str, Any]:
+        if self.settings is not None and not isinstance(self.settings, Mapping):
+            raise TypeError(f"settings: {type(self.settings).__name__} was given where a dictionary is meant")
+        given = dict(self.settings or {})
+        for name, section in _PARAMETERS.items():
+            within = given.get(section)
+            if name in given or (isinstance(within, Mapping) and name in within):
+                parameter = "random_state" if name == "seed" else name
+                told = f"`{name}` stands in the settings"
+                remedy = f"give it as a parameter: FuzzyController({parameter}=…)"
+                raise ProblemError(told, remedy=remedy, setting=name)
+        return given
+
     def _rules(self) -> Union[int, str]:
-        is_number = isinstance(self.rules, numbers.Integral) and not isinstance(self.rules, bool)
-        return int(self.rules) if is_number else self.rules
+        if isinstance(self.rules, numbers.Integral) and not isinstance(self.rules, bool):
+            return int(self.rules)
+        if self.rules != "auto":
+            remedy = "give a whole number, or 'auto'"
+            raise ProblemError(f"`rules` is {self.rules!r}", remedy=remedy, setting="policy.rules")
+        return "auto"
 
     def _imitate(
         self,
@@ -320,8 +357,9 @@ class FuzzyController(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type:
     ) -> Policy:
         for name in ("terminal", "effort", "budget"):
             if getattr(self, name) is not None:
+                told = f"`{name}` is {getattr(self, name)!r}, but there is no reward"
                 remedy = "give a reward; without one, the rules imitate the actions in y, and nothing is searched"
-                raise ProblemError(f"`{name}` is {getattr(self, name)!r}, but there is no reward", remedy=remedy, setting=name)
+                raise ProblemError(told, remedy=remedy, setting=name)
         if self.rules == "auto":
             remedy = "give a number; scikit-learn's GridSearchCV finds the best one"
             raise ProblemError("`rules` is 'auto', which needs a reward", remedy=remedy, setting="policy.rules")
@@ -457,7 +495,8 @@ class _Columns(NamedTuple):
             for key in settings:
                 if key != "unit":
                     told = f"`{key}` was set for `{name}`, but there is no reward"
-                    raise ProblemError(told, remedy="rules that imitate know nothing but the units of columns", setting=key)
+                    remedy = "rules that imitate know nothing but the units of columns"
+                    raise ProblemError(told, remedy=remedy, setting=key)
 
 
 def _of_columns(kind: str, names: Sequence[str], settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -471,8 +510,16 @@ def _of_columns(kind: str, names: Sequence[str], settings: dict[str, Any]) -> di
             told = f"settings[{kind!r}] has `{name}`, which is no column"
             raise ProblemError(told, remedy=f"known: {', '.join(names)}", setting=kind)
         if value is not None and not isinstance(value, (str, Mapping)):
-            raise TypeError(f"settings[{kind!r}][{name!r}]: {type(value).__name__} was given where a dictionary is meant")
-        found[name] = {} if value is None else {"unit": value} if isinstance(value, str) else dict(value)
+            told = f"settings[{kind!r}][{name!r}]: {type(value).__name__} was given where a dictionary is meant"
+            raise TypeError(told)
+        said: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
+        for key in said:
+            # Rules are asked with rows of X: nothing may stand between the two.
+            if key in ("name", "column") or (key == "angle" and said[key] == "degrees"):
+                told = f"`{key}` was set for `{name}`"
+                remedy = "give angles in radians" if key == "angle" else "rename the column of X or y itself"
+                raise ProblemError(told, remedy=remedy, setting=key)
+        found[name] = {} if value is None else {"unit": value} if isinstance(value, str) else dict(said)
     return found
 
 
@@ -519,7 +566,8 @@ def _refuse_what_x_has_not(seen: Sequence[str], names: Sequence[str]) -> None:
     missing = [name for name in seen if name not in names]
     if missing:
         told = f"the rules are to see {', '.join(missing)}, which X does not have"
-        raise ProblemError(told, remedy="make it a column of X; or leave `lags`, `change` and the like out of the settings")
+        remedy = "make it a column of X; or leave `lags`, `change` and the like out of the settings"
+        raise ProblemError(told, remedy=remedy)
 
 
 def _limits(given: Any, actions: Sequence[str], acted: _Array) -> list[tuple[float, float]]:
@@ -531,7 +579,10 @@ def _limits(given: Any, actions: Sequence[str], acted: _Array) -> list[tuple[flo
                 raise ProblemError(f"limits has `{name}`, which is no action", remedy=f"known: {', '.join(actions)}")
             found[actions.index(name)] = _pair(pair)
     elif given is not None:
-        pairs = [given] if len(actions) == 1 and np.shape(given) == (2,) else list(given)
+        try:
+            pairs = [given] if len(actions) == 1 and np.shape(given) == (2,) else list(given)
+        except (TypeError, ValueError):
+            raise ProblemError(f"limits is {given!r}", remedy="give a pair, (low, high), for each action") from None
         if len(pairs) != len(actions):
             told = f"limits are given for {len(pairs)} actions, and y has {len(actions)}"
             raise ProblemError(told, remedy="give a pair for each: [(low, high), …]")
@@ -547,7 +598,8 @@ def _pair(given: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise ProblemError(f"limits has {given!r} where a pair is meant", remedy="write it as (low, high)") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ProblemError(f"limits has {given!r}, but the lower one must be below the upper one", remedy="write (low, high)")
+        told = f"limits has {given!r}, but the lower one must be below the upper one"
+        raise ProblemError(told, remedy="write it as (low, high), with finite numbers")
     return low, high
 
 
@@ -577,7 +629,8 @@ def _of_imitation(settings: dict[str, Any]) -> dict[str, Any]:
     for key in found:
         if key not in _OF_IMITATION:
             told = f"`{key}` was set, but there is no reward"
-            raise ProblemError(told, remedy="rules that imitate have `alpha`, `reach` and units of columns", setting=key)
+            remedy = "rules that imitate have `alpha`, `reach` and units of columns"
+            raise ProblemError(told, remedy=remedy, setting=key)
     return found
 
 
@@ -674,7 +727,9 @@ def _imitated(form: _Form, inputs: _Array, wanted: _Array) -> _Found:
         float(base["alpha"]),
         np.ones((form.rules, count), dtype=bool),
     )
-    return fitted.refined(fitted.pruned(fitted.refined(found)))
+    # Products of matrices this thin are slower on many threads than on one, and not always the same to the last bit.
+    with threadpool_limits(1, "blas"):
+        return fitted.refined(fitted.pruned(fitted.refined(found)))
 
 
 def _constant(form: _Form, inputs: int, wanted: float) -> _Found:
@@ -722,78 +777,92 @@ class _Fitted:
 
     def refined(self, found: _Found) -> _Found:
         """The rules after steps along the gradient, as far from where they were as pays."""
-        begin = self._places(found)
-        best = self._found(begin, found.looks)
+        begin = self.places(found)
+        best = self.at(begin, found.looks)
         error = self.error(best)
         # How much of the error is noise is not known before the fit, and known better after it.
         for _ in range(2):
-            place = self._descend(self._places(best), begin, max(error, self.least), found.looks).x
-            then = self._found(place, found.looks)
+            place = self._descend(self.places(best), begin, max(error, self.least), found.looks)
+            then = self.at(place, found.looks)
             if self.error(then) >= error:
                 break
             best, error = then, self.error(then)
         return best
 
-    def _descend(self, place: _Array, begin: _Array, noise: float, looks: NDArray[np.bool_]) -> OptimizeResult:
-        def cost(place: _Array) -> tuple[float, _Array]:
-            found = self._found(place, looks)
-            shares, _ = self.memberships(found)
-            acts, mean, tangent = self.acts(shares, found)
-            missed = acts - self.wanted
-            # Beyond the limits an action is cut off, and nothing moves it.
-            slope = missed * self.form.reach * (1.0 - tangent**2) * (np.abs(self.form.reach * tangent) < 1.0) / noise
-            by_log = (slope * found.alpha)[:, None] * shares * (found.outputs - mean[:, None])
-            first, total = by_log.T @ self.inputs, by_log.sum(axis=0)[:, None]
-            sharpness = np.where(looks, found.widths**-2.0, 0.0)
-            by_centre = (first - total * found.centres) * sharpness * self.span
-            spread = by_log.T @ self.squares - 2.0 * found.centres * first + found.centres**2 * total
-            by_width = spread * sharpness * self.octaves
-            by_output = 2.0 * found.alpha * (slope @ shares)
-            by_alpha = (self.form.slopes[1] - self.form.slopes[0]) * (slope @ mean)
-            away = place - begin
-            gradient = np.concatenate([by_centre.ravel(), by_width.ravel(), by_output, [by_alpha]])
-            value = 0.5 * float(missed @ missed) / noise + 0.5 * float(away @ away) / _REFINEMENT**2
-            return value, gradient + away / _REFINEMENT**2
-
+    def _descend(self, place: _Array, begin: _Array, noise: float, looks: NDArray[np.bool_]) -> _Array:
         bounds = [(0.0, 1.0)] * len(place)
-        return minimize(cost, place, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
+        more = {"args": (begin, noise, looks), "jac": True, "bounds": bounds, "options": {"maxiter": 200}}
+        found = minimize(self.cost, place, method="L-BFGS-B", **more)
+        return np.asarray(found.x, dtype=np.float64)
+
+    def cost(self, place: _Array, begin: _Array, noise: float, looks: NDArray[np.bool_]) -> tuple[float, _Array]:
+        """What is missed in units of the noise, with how far the parameters are from their beginning; and the gradient."""
+        found = self.at(place, looks)
+        shares, _ = self.memberships(found)
+        acts, mean, tangent = self.acts(shares, found)
+        missed = acts - self.wanted
+        # Beyond the limits an action is cut off, and nothing moves it.
+        slope = missed * self.form.reach * (1.0 - tangent**2) * (np.abs(self.form.reach * tangent) < 1.0) / noise
+        by_log = (slope * found.alpha)[:, None] * shares * (found.outputs - mean[:, None])
+        first, total = by_log.T @ self.inputs, by_log.sum(axis=0)[:, None]
+        sharpness = np.where(looks, found.widths**-2.0, 0.0)
+        by_centre = (first - total * found.centres) * sharpness * self.span
+        spread = by_log.T @ self.squares - 2.0 * found.centres * first + found.centres**2 * total
+        by_width = spread * sharpness * self.octaves
+        by_output = 2.0 * found.alpha * (slope @ shares)
+        by_alpha = (self.form.slopes[1] - self.form.slopes[0]) * (slope @ mean)
+        away = place - begin
+        gradient = np.concatenate([by_centre.ravel(), by_width.ravel(), by_output, [by_alpha]])
+        value = 0.5 * float(missed @ missed) / noise + 0.5 * float(away @ away) / _REFINEMENT**2
+        return value, gradient + away / _REFINEMENT**2
 
     def pruned(self, found: _Found) -> _Found:
-        """The rules without the conditions that do not matter, from the one that matters least."""
+        """The rules without what does not matter, from what matters least: first whole inputs, because conditions on an
+        input may cancel each other across rules; then single conditions."""
+        inputs = [[(rule, place) for rule in range(self.form.rules)] for place in range(found.looks.shape[1])]
+        found = self._without(inputs, found)
+        return self._without([[(int(rule), int(place))] for rule, place in np.argwhere(found.looks)], found)
+
+    def _without(self, groups: list[list[tuple[int, int]]], found: _Found) -> _Found:
         rows = len(self.wanted)
-        shares, logs = self.memberships(found)
+        shares, begin = self.memberships(found)
         error = self._error(shares, found)
         worth = _WORTH_READING * float(np.var(self.wanted))
-        # Two numbers each, by the criterion of Bayes' information.
+        # What a centre and a width explain of mere noise, by the criterion of Bayes' information. Conditions on
+        # one input mostly say the same together as one does, so an input gets no more.
         noise = math.expm1(2.0 * math.log(rows) / rows)
 
-        def without(logs: _Array, rule: int, place: int) -> _Array:
+        def dropped(logs: _Array, group: list[tuple[int, int]]) -> _Array:
             changed = logs.copy()
-            distance = (self.inputs[:, place] - found.centres[rule, place]) / found.widths[rule, place]
-            changed[:, rule] += 0.5 * distance**2
+            for rule, place in group:
+                distance = (self.inputs[:, place] - found.centres[rule, place]) / found.widths[rule, place]
+                changed[:, rule] += 0.5 * distance**2
             return changed
 
-        conditions = [(int(rule), int(place)) for rule, place in np.argwhere(found.looks)]
-        costs = {one: self._error(_shares(without(logs, *one)), found) for one in conditions}
-        looks = found.looks.copy()
-        for rule, place in sorted(conditions, key=lambda one: costs[one]):
-            changed = without(logs, rule, place)
+        costs = [self._error(_shares(dropped(begin, group)), found) for group in groups]
+        looks, logs = found.looks.copy(), begin
+        for place in np.argsort(costs, kind="stable"):
+            group = groups[int(place)]
+            changed = dropped(logs, group)
             then = self._error(_shares(changed), found)
             if then - error <= max(error * noise, worth):
-                looks[rule, place] = False
+                looks[tuple(zip(*group))] = False
                 logs, error = changed, max(error, then)
         return found._replace(looks=looks)
 
-    def _places(self, found: _Found) -> _Array:
+    def places(self, found: _Found) -> _Array:
         """Parameters as places from 0 to 1 between their bounds; widths by their logarithms."""
         low, high = self.form.slopes
         centres = (found.centres - self.low) / self.span
         widths = np.log(np.maximum(found.widths, self.narrowest) / self.narrowest) / self.octaves
         alpha = (found.alpha - low) / (high - low) if high > low else 0.0
         places = [centres.ravel(), widths.ravel(), 0.5 * (found.outputs + 1.0), np.array([alpha])]
-        return np.clip(np.concatenate(places), 0.0, 1.0)
+        together: _Array = np.concatenate(places)
+        np.clip(together, 0.0, 1.0, out=together)
+        return together
 
-    def _found(self, place: _Array, looks: NDArray[np.bool_]) -> _Found:
+    def at(self, place: _Array, looks: NDArray[np.bool_]) -> _Found:
+        """The rules whose parameters have these places."""
         rules, size = self.form.rules, looks.size
         low, high = self.form.slopes
         return _Found(
@@ -806,5 +875,6 @@ class _Fitted:
 
 
 def _shares(logs: _Array) -> _Array:
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
+    weights: _Array = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights

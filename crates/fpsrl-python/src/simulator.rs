@@ -52,7 +52,9 @@ impl PythonSimulator {
         }
         let (next, rewards, terminated, later) =
             (next.as_array(), rewards.as_array(), terminated.as_array(), later.as_array());
-        if let Some(reward) = rewards.iter().find(|reward| **reward > self.largest_reward) {
+        let later_of_ended =
+            later.iter().zip(terminated.iter()).filter(|(_, ended)| **ended != 0.0).map(|(later, _)| later);
+        if let Some(reward) = rewards.iter().chain(later_of_ended).find(|reward| **reward > self.largest_reward) {
             let told = format!("it gave the reward {reward}, and `largest_reward` is {}", self.largest_reward);
             return Err(PyValueError::new_err(told));
         }

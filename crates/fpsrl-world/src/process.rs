@@ -150,7 +150,9 @@ impl ProcessWorld {
         if !fits {
             return Err(format!("it was asked for {live} rows, and answered with another number of them"));
         }
-        if answer.rewards.iter().any(|reward| *reward > self.largest_reward) {
+        let ended = answer.terminated.iter().zip(&answer.later_rewards).filter(|(ended, _)| **ended);
+        let later = ended.map(|(_, later)| later);
+        if answer.rewards.iter().chain(later).any(|reward| *reward > self.largest_reward) {
             return Err("a reward is larger than the `largest_reward` that it named".into());
         }
         let columns = lanes.columns();
@@ -296,6 +298,11 @@ mod tests {
         let world = world(few).unwrap();
         stepped(&world);
         assert!(world.check().unwrap_err().to_string().contains("asked for 2 rows"));
+        let later = "read -r x; echo '{\"largest_reward\":0}'; read -r x; echo '{\"next_states\":[[1],[1]],\"rewards\":[0,0],\
+                     \"terminated\":[true,false],\"later_rewards\":[5,9]}'; read -r x";
+        let world = self::world(later).unwrap();
+        stepped(&world);
+        assert!(world.check().unwrap_err().to_string().contains("larger than the `largest_reward`"));
         let much = "read -r x; echo '{\"largest_reward\":0}'; read -r x; echo '{\"next_states\":[[1],[1]],\"rewards\":[0,5]}'; read -r x";
         let world = self::world(much).unwrap();
         stepped(&world);
