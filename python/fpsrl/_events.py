@@ -53,12 +53,20 @@ def listener(progress: Progress) -> Callable[..., None]:
             logger.debug("%s has ended", stage)
         elif kind == "noticed":
             if message.startswith("warning: "):
-                warnings.warn(message[len("warning: ") :], Warning, stacklevel=4)
+                warnings.warn(message[len("warning: ") :], Warning, stacklevel=_outside())
             logger.info(message)
         if tell is not None:
             tell(Event(kind, stage, done, totals.get(stage, 0), message, best))
 
     return hear
+
+
+def _outside() -> int:
+    """How far up whoever called the package is: a warning names that place."""
+    level, frame = 2, sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("fpsrl."):
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    return level
 
 
 class _Bar:

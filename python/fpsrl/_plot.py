@@ -162,7 +162,7 @@ def plot(policy: Policy, ax: Any, ranges: Ranges) -> Any:
         import matplotlib.pyplot as plt
 
         height = sum(tops) + bottom + count * _ROW_HEIGHT
-        figure, ax = plt.subplots(figsize=(_LEFT + columns * (_CELL_WIDTH + _GAP), height), layout="constrained")
+        _, ax = plt.subplots(figsize=(_LEFT + columns * (_CELL_WIDTH + _GAP), height), layout="constrained")
         size = (_LEFT + columns * (_CELL_WIDTH + _GAP), height)
     assert size is not None
     row_height = max((size[1] - sum(tops) - bottom) / max(count, 1), 0.05)

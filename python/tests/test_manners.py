@@ -210,8 +210,11 @@ def test_memory_does_not_grow() -> None:
 def test_warnings_go_to_warnings_and_notices_to_the_log(log: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     outside = {**log, "valve": log["valve"] * 2.0}
     caplog.set_level(logging.INFO, logger="fpsrl")
-    with pytest.warns(fpsrl.Warning, match="`valve` outside of its limits"):
+    with pytest.warns(fpsrl.Warning, match="`valve` outside of its limits") as caught:
         fpsrl.Log(tank_problem(), outside)
+        fpsrl.fit(tank_problem(epochs=1), outside)
+    # It names whoever called, however deep the package is.
+    assert [warning.filename for warning in caught] == [__file__] * 2
     assert any("outside of its limits" in record.message for record in caplog.records)
 
 

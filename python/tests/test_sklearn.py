@@ -182,6 +182,13 @@ def test_what_never_changes_is_imitated_too() -> None:
     np.testing.assert_array_equal(beside, alone)
 
 
+def test_an_input_that_hardly_ever_moves_counts_when_it_does() -> None:
+    X, _ = operator(600)
+    alarm = np.isin(np.arange(600), [100, 300])
+    fitted = FuzzyController(rules=2).fit(np.column_stack([X, alarm]), np.where(alarm, 5.0, 2.0))
+    np.testing.assert_allclose(fitted.predict([[1.0, 20.0, 0.0], [1.0, 20.0, 1.0]]), [2.0, 5.0], atol=0.1)
+
+
 def test_frames_give_the_rules_their_names() -> None:
     X, y = operator()
     frame = pd.DataFrame(X, columns=["level", "reward, of sorts"])

@@ -202,7 +202,7 @@ pub fn imitate(
     };
     let (states, actions) = (columns(&states), columns(&actions));
     let rows = states.first().map_or(0, Vec::len);
-    let next = |column: &Vec<f64>| (0..rows).map(|row| column[(row + 1) % rows]).collect();
+    let next = |column: &Vec<f64>| column.iter().map(|&value| if value == 0.0 { 1.0 } else { -value }).collect();
     let log = Transitions {
         // Where a row leads is none of the imitation's business; that it leads somewhere else makes it matter.
         next_states: states.iter().map(next).collect(),

@@ -37,6 +37,11 @@ pub(super) fn is_missing(cell: &[u8], more: &[String]) -> bool {
         || more.iter().any(|word| cell == word.as_bytes())
 }
 
+/// The numbers that stand for a missing value, such as -999.
+pub(super) fn missing_numbers(more: &[String], decimal: u8) -> Vec<f64> {
+    more.iter().filter_map(|word| number(word.trim().as_bytes(), decimal)).collect()
+}
+
 /// The number that bytes begin with, and how many bytes it takes; none if they begin with no plain decimal number.
 ///
 /// The value is the nearest f64, as the standard library reads it: few digits are converted by one exact

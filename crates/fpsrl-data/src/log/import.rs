@@ -363,7 +363,14 @@ impl<'a> Roles<'a> {
         // Episodes may be called by words.
         let episode = match log.episode.is_empty() {
             true => None,
-            false => Some(values(table.expect(&log.episode, "episode")?)),
+            false => {
+                let column = table.expect(&log.episode, "episode")?;
+                if let Some(fault) = &column.fault {
+                    let hint = "episodes are called by numbers or by words, not by both: rename those that differ";
+                    return Err(table.fault(fault.row, &column.title, format!("{} {}", fault.text, fault.what), hint));
+                }
+                Some(values(column))
+            }
         };
         Ok(Self {
             rows: table.rows,

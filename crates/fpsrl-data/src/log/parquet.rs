@@ -75,6 +75,19 @@ pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>, progress: &Progr
     Ok(table)
 }
 
+/// What a whole number is multiplied by and divided by: a quotient is the nearest number, a product with a thousandth is not.
+#[derive(Clone, Copy)]
+struct Scale {
+    times: f64,
+    over: f64,
+}
+
+impl Scale {
+    fn of(self, whole: f64) -> f64 {
+        whole * self.times / self.over
+    }
+}
+
 /// The cells of a column so far.
 struct Cells {
     values: Vec<f64>,
@@ -94,12 +107,17 @@ impl Cells {
             ColumnReader::Int32ColumnReader(reader) => {
                 let unsigned = descriptor.converted_type() == ConvertedType::UINT_32;
                 let whole = |value: &i32| if unsigned { f64::from(*value as u32) } else { f64::from(*value) };
-                self.numbers(reader, descriptor, |value| whole(value) * scale)?;
+                self.numbers(reader, descriptor, |value| scale.of(whole(value)))?;
             }
             ColumnReader::Int64ColumnReader(reader) => {
                 let unsigned = descriptor.converted_type() == ConvertedType::UINT_64;
                 let whole = |value: &i64| if unsigned { *value as u64 as f64 } else { *value as f64 };
-                self.numbers(reader, descriptor, |value| whole(value) * scale)?;
+                let seconds = |value: &i64| match scale.over == 1e9 {
+                    // Nanoseconds since 1970 have more digits than a number of 64 bits.
+                    true => value.div_euclid(1_000_000_000) as f64 + value.rem_euclid(1_000_000_000) as f64 / 1e9,
+                    false => scale.of(whole(value)),
+                };
+                self.numbers(reader, descriptor, seconds)?;
             }
             ColumnReader::FloatColumnReader(reader) => self.numbers(reader, descriptor, |value| f64::from(*value))?,
             ColumnReader::DoubleColumnReader(reader) => self.numbers(reader, descriptor, |value| *value)?,
@@ -124,23 +142,25 @@ impl Cells {
         Ok(true)
     }
 
-    /// What a whole number is multiplied by: times become seconds, decimals numbers.
-    fn scale(&mut self, descriptor: &ColumnDescriptor) -> f64 {
+    /// What becomes of a whole number: times become seconds, decimals numbers.
+    fn scale(&mut self, descriptor: &ColumnDescriptor) -> Scale {
+        let over = |over: f64| Scale { times: 1.0, over };
+        let (day, one) = (Scale { times: 86_400.0, over: 1.0 }, over(1.0));
         let time = |unit: &TimeUnit| match unit {
-            TimeUnit::MILLIS => 1e-3,
-            TimeUnit::MICROS => 1e-6,
-            TimeUnit::NANOS => 1e-9,
+            TimeUnit::MILLIS => over(1e3),
+            TimeUnit::MICROS => over(1e6),
+            TimeUnit::NANOS => over(1e9),
         };
         let (kind, scale) = match descriptor.logical_type_ref() {
             Some(LogicalType::Timestamp(stamp)) => (Kind::Time, time(&stamp.unit)),
             Some(LogicalType::Time(clock)) => (Kind::Time, time(&clock.unit)),
-            Some(LogicalType::Date) => (Kind::Time, 86_400.0),
-            Some(LogicalType::Decimal(decimal)) => (Kind::Number, 10f64.powi(-decimal.scale)),
+            Some(LogicalType::Date) => (Kind::Time, day),
+            Some(LogicalType::Decimal(decimal)) => (Kind::Number, over(10f64.powi(decimal.scale))),
             _ => match descriptor.converted_type() {
-                ConvertedType::TIMESTAMP_MILLIS => (Kind::Time, 1e-3),
-                ConvertedType::TIMESTAMP_MICROS => (Kind::Time, 1e-6),
-                ConvertedType::DATE => (Kind::Time, 86_400.0),
-                _ => (Kind::Number, 1.0),
+                ConvertedType::TIMESTAMP_MILLIS => (Kind::Time, over(1e3)),
+                ConvertedType::TIMESTAMP_MICROS => (Kind::Time, over(1e6)),
+                ConvertedType::DATE => (Kind::Time, day),
+                _ => (Kind::Number, one),
             },
         };
         self.kind = kind;

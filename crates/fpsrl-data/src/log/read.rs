@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use super::cell;
 use super::layout::{TextOptions, malformed};
-use super::table::Table;
+use super::table::{Kind, Table};
 use super::text::{self, Wanted};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::frame::is_frame;
@@ -62,7 +63,15 @@ pub fn read(path: &Path, options: &TextOptions, wanted: Wanted<'_>, progress: &P
         }
     };
     progress.end(Stage::Import);
-    let table = table?;
+    let mut table = table?;
+    // Of files of numbers, only those among the words can stand for a missing value; text knows all of them already.
+    let missing = cell::missing_numbers(&options.missing, b'.');
+    if !missing.is_empty() {
+        for column in table.columns.iter_mut().filter(|column| column.kind == Kind::Number) {
+            let values = column.values.to_mut().iter_mut();
+            values.filter(|value| missing.contains(value)).for_each(|value| *value = f64::NAN);
+        }
+    }
     // A writer at work leaves half a row, or rows that belong to another time than the header.
     if File::open(path).and_then(|file| state(&file)).map_err(failed)? != before {
         return Err(malformed(

@@ -173,7 +173,12 @@ impl<'a> Table<'a> {
 
     /// Makes the words of a mode numbers: their places in a list. A column of numbers holds the words as numbers.
     pub(crate) fn number_words(&mut self, names: &[String], values: &[String], variable: &str) -> Result<()> {
-        let title = self.expect(names, "column")?.title.clone();
+        let column = self.expect(names, "column")?;
+        if let Some(CellFault { row, text, what }) = &column.fault {
+            let hint = "a mode is numbers or words, not both: correct the cell, or write its numbers as words";
+            return Err(self.fault(*row, &column.title, format!("{text} {what}"), hint));
+        }
+        let title = column.title.clone();
         let Some(index) = self.columns.iter().position(|column| column.title == title) else { return Ok(()) };
         let column = &self.columns[index];
         let known: Vec<Option<f64>> = values.iter().map(|value| value.trim().parse().ok()).collect();

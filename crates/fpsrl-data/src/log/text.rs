@@ -204,6 +204,7 @@ fn parse_part(bytes: &[u8], layout: &Layout, slots: &[Slot]) -> Chunk {
         ..Chunk::default()
     };
     let Layout { separator, decimal, .. } = *layout;
+    let missing = cell::missing_numbers(&layout.missing, decimal);
     let (mut at, mut line) = (0, 0);
     let mut expected_line = 0;
     while at < bytes.len() {
@@ -227,7 +228,7 @@ fn parse_part(bytes: &[u8], layout: &Layout, slots: &[Slot]) -> Chunk {
                 && is_end(bytes.get(at + length).copied(), separator)
                 && value.is_finite()
             {
-                chunk.columns[place].push(value);
+                chunk.columns[place].push(if missing.contains(&value) { f64::NAN } else { value });
                 end = Some(at + length);
             }
             let end = end.unwrap_or_else(|| {
@@ -430,6 +431,16 @@ mod tests {
         assert!(error.hint().unwrap().contains("`missing`"));
         let table = table_of(b"a,b\n1,2\n1,-inf\n").unwrap();
         assert!(table.numbers(&["b".into()], "column").unwrap_err().to_string().contains("is not a finite number"));
+    }
+
+    #[test]
+    fn a_number_may_stand_for_a_missing_value() {
+        let options = TextOptions { missing: vec!["-999".into(), "bad".into()], ..TextOptions::default() };
+        let bytes = b"a,b\n1,-999\n-999.0,2\nbad,3\n4,5\n";
+        let table = read(bytes.as_slice(), "log.csv".as_ref(), &options, &|_, _| true, &|| Ok(())).unwrap();
+        let lost = |column: usize| table.columns[column].values.iter().map(|value| value.is_nan()).collect::<Vec<_>>();
+        assert_eq!((lost(0), lost(1)), (vec![false, true, true, false], vec![true, false, false, false]));
+        assert!(table.columns.iter().all(|column| column.fault.is_none()));
     }
 
     #[test]
