@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fpsrl
 from fpsrl import FuzzyController
-from fpsrl import sklearn as module
+from fpsrl import _imitation as imitation
 
 #: Worlds and a search that take a moment.
 SMALL: dict[str, Any] = {
@@ -139,8 +139,8 @@ def test_the_order_of_rows_does_not_matter(clone_of_operator: FuzzyController) -
 
 def test_the_gradient_is_the_slope_of_the_cost() -> None:
     random = np.random.default_rng(0)
-    form = module._Form.of({"rules": 3, "reach": 1.5}, None)
-    fitted = module._Fitted(form, random.normal(size=(60, 2)), random.uniform(-1.0, 1.0, 60))
+    form = imitation.Form.of({"rules": 3, "reach": 1.5}, None)
+    fitted = imitation._Fitted(form, random.normal(size=(60, 2)), random.uniform(-1.0, 1.0, 60))
     looks = np.array([[True, True], [True, False], [False, True]])
     begin, place = random.uniform(0.2, 0.8, (2, 16))
     # A slope that is no more than moderate, so that differences are exact enough.
@@ -298,7 +298,7 @@ def test_a_score_does_not_depend_on_how_many_rows_are_rolled_out_at_a_time(
     controller: FuzzyController, tank: tuple[pd.DataFrame, pd.Series], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score = controller.score(*tank)
-    monkeypatch.setattr(module, "_ROLLOUTS", 300)
+    monkeypatch.setattr("fpsrl.sklearn._ROLLOUTS", 300)
     assert controller.score(*tank) == pytest.approx(score, rel=1e-9)
 
 
