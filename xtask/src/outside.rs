@@ -188,6 +188,12 @@ pub fn environment_of(
     if !is_whole && !succeeds(Command::new(&interpreter.program).args(["-m", "venv", "--clear"]).arg(&environment)) {
         return Err("a virtual environment of Python is not available".into());
     }
+    installed(&environment, &python, packages)
+}
+
+/// The Python of an environment, once it has the given packages.
+fn installed(environment: &Path, python: &Path, packages: &[&str]) -> Result<PathBuf, String> {
+    let python = python.to_owned();
     // pip takes seconds and asks the index to find that nothing is to be done.
     let list = environment.join("installed.txt");
     let installed = std::fs::read_to_string(&list).unwrap_or_default();
@@ -206,17 +212,40 @@ pub fn environment_of(
 /// Installs a program's package if the program is not there.
 pub fn install(program: &Program) -> Result<(), String> {
     let is_there = || succeeds(Command::new(program.command).arg("--version").stdout(Stdio::null()));
+    install_unless(is_there, program.command, &[program.debian])
+}
+
+/// Installs Debian packages unless what they bring is there already.
+fn install_unless(is_there: impl Fn() -> bool, what: &str, packages: &[&str]) -> Result<(), String> {
     if is_there() {
         return Ok(());
     }
-    let install = ["apt-get", "install", "--yes", "--no-install-recommends", program.debian];
-    // As root directly; else only where sudo asks for no password.
-    let _ = succeeds(Command::new(install[0]).args(&install[1..]))
-        || succeeds(Command::new("sudo").arg("--non-interactive").args(install));
-    if is_there() {
-        return Ok(());
+    let apt = |words: &[&str]| {
+        // As root directly; else only where sudo asks for no password.
+        succeeds(Command::new("apt-get").args(words).stdout(Stdio::null()))
+            || succeeds(Command::new("sudo").args(["--non-interactive", "apt-get"]).args(words).stdout(Stdio::null()))
+    };
+    let install = [&["install", "--yes", "--no-install-recommends"], packages].concat();
+    // A machine that is new knows of no package yet.
+    let _ = apt(&install) || (apt(&["update"]) && apt(&install));
+    if is_there() { Ok(()) } else { Err(format!("{what} not available (Debian packages {})", packages.join(", "))) }
+}
+
+/// Debian's Python with Debian's PyTorch and the given packages of the index: the index has PyTorch only with gigabytes for
+/// graphics cards.
+pub fn python_with_torch(root: &Path, directory: &str, packages: &[&str]) -> Result<PathBuf, String> {
+    const DEBIAN: &str = "/usr/bin/python3";
+    let is_there = || succeeds(Command::new(DEBIAN).args(["-c", "import ensurepip, torch"]));
+    install_unless(is_there, "PyTorch", &["python3-torch", "python3-venv"])?;
+    let environment = root.join(directory);
+    let python = environment.join("bin/python");
+    if !succeeds(Command::new(&python).args(["-c", "import torch"])) {
+        let make = ["-m", "venv", "--clear", "--system-site-packages"];
+        if !succeeds(Command::new(DEBIAN).args(make).arg(&environment)) {
+            return Err("a virtual environment of Debian's Python is not available".into());
+        }
     }
-    Err(format!("{} not available (Debian package {})", program.command, program.debian))
+    installed(&environment, &python, packages)
 }
 
 fn succeeds(command: &mut Command) -> bool {

@@ -29,6 +29,13 @@ const OLDEST: [&str; 8] = ["pytest", "numpy", "pandas", "polars", "pyarrow", "sc
 /// What makes pip replace a wheel by one of the same version, and leave all else as it is.
 const AGAIN: [&str; 2] = ["--no-deps", "--force-reinstall"];
 
+/// What the notebook about Stable-Baselines3 needs: it runs on Debian's PyTorch, and with the NumPy of that.
+const WITH_TORCH: [&str; 8] =
+    ["pytest", "nbclient", "ipykernel", "numpy<2", "pandas<3", "matplotlib<3.10", "gymnasium==1.0.0", "cloudpickle"];
+
+/// It asks for a newer PyTorch than it needs here.
+const BASELINES: &str = "stable-baselines3==2.4.1";
+
 /// Builds the wheel as `pip install .` does, and tests it.
 pub fn package(root: &Path) -> Outcome {
     match tested(root) {
@@ -59,6 +66,12 @@ fn tested(root: &Path) -> Result<(), Outcome> {
         installed(&python, &wheel, &AGAIN)?;
         tests(root, &python)?;
     }
+    let python =
+        outside::python_with_torch(root, "target/outside/python-torch", &WITH_TORCH).map_err(Outcome::Skipped)?;
+    let baselines = ["-m", "pip", "install", "--quiet", "--no-deps", BASELINES];
+    done(Command::new(&python).args(baselines))?;
+    installed(&python, &wheel, &AGAIN)?;
+    pytest(root, &python, &["python/tests/test_notebooks.py", "-k", "stable_baselines3"])?;
     println!("tested under {newest} and {oldest}");
     Ok(())
 }
@@ -96,18 +109,23 @@ fn installed(python: &Path, wheel: &Path, options: &[&str]) -> Result<(), Outcom
 
 /// The tests, and the examples in the documentation, of what is installed.
 fn tests(root: &Path, python: &Path) -> Result<(), Outcome> {
+    pytest(root, python, &["--doctest-modules", "--pyargs", "fpsrl", "python/tests"])
+}
+
+fn pytest(root: &Path, python: &Path, what: &[&str]) -> Result<(), Outcome> {
+    let options = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-rs", "--durations=5"];
     let mut tests = Command::new(python);
-    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "--doctest-modules"]);
-    tests.args(["--pyargs", "fpsrl"]).arg("python/tests");
-    done(tests.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(root))
+    tests.args(options).args(what).env("PYTHONDONTWRITEBYTECODE", "1").env("MPLBACKEND", "Agg");
+    done(tests.current_dir(root))
 }
 
 /// What type checkers say of the package, and whether its stubs are what the extension module is.
 fn types(root: &Path, python: &Path) -> Result<(), Outcome> {
+    let path = python.to_string_lossy();
     let checks: [&[&str]; 3] = [
         &["-m", "mypy", "--cache-dir", "target/outside/mypy", "python/fpsrl"],
         &["-m", "mypy.stubtest", "fpsrl._core", "--ignore-disjoint-bases"],
-        &["-m", "pyright", "python/fpsrl"],
+        &["-m", "pyright", "--pythonpath", &path, "python/fpsrl"],
     ];
     checks.iter().try_for_each(|check| done(Command::new(python).args(*check).current_dir(root)))
 }
