@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
@@ -59,8 +60,12 @@ class Rule:
         conditions: dict[str, Condition] = {}
         for name, condition in dict(self.conditions).items():
             if not isinstance(condition, Condition):
-                centre, width = condition
-                condition = Condition(float(centre), float(width))
+                try:
+                    centre, width = condition
+                    condition = Condition(float(centre), float(width))
+                except (TypeError, ValueError):
+                    told = f"the condition on `{name}` is {condition!r}"
+                    raise PolicyError(told, remedy="give its centre and its width: (1.0, 0.3)", column=str(name)) from None
             conditions[str(name)] = condition
         object.__setattr__(self, "conditions", conditions)
         object.__setattr__(self, "output", float(self.output))
@@ -249,20 +254,30 @@ class Policy:
             observation: The variables of :attr:`states`, in their order; or an array with a row for each observation.
             precision: ``"auto"``, or ``"double"``.
         """
-        # A row of numbers is what controllers are asked most often; nothing else may cost it time.
-        if type(observation) is np.ndarray and observation.ndim == 1 and observation.dtype == np.float64:
-            if observation.shape[0] == self._width and math.isfinite(observation.sum()):
-                return np.array(self._core.act(observation))
-        array = np.asarray(observation)
-        if array.dtype == np.float32 and array.ndim == 2 and array.shape[1] == self._width and precision == "auto":
-            if np.isfinite(array).all():
-                return self._core.act_all_single(np.ascontiguousarray(array))
-        array = self._observations(array)
-        if array.ndim == 1:
-            return np.array(self._core.act(array))
         if precision not in ("auto", "double"):
             raise ValueError(f"precision is {precision!r}; it is 'auto' or 'double'")
-        return self._core.act_all(np.ascontiguousarray(array), precision == "double")
+        array = observation if type(observation) is np.ndarray else np.asarray(observation)
+        # A row of numbers is what controllers are asked most often; nothing else may cost it time.
+        if array.ndim == 1 and array.dtype.kind == "f" and array.shape[0] == self._width:
+            values = array.tolist()
+            if all(map(math.isfinite, values)):
+                return np.array(self._core.act(values))
+        if array.ndim == 2 and array.shape[1] == self._width and array.dtype.isnative:
+            acted = None
+            if array.dtype == np.float64:
+                acted = self._core.act_all(np.ascontiguousarray(array), precision == "double")
+            elif array.dtype == np.float32 and precision == "auto":
+                acted = self._core.act_all_single(np.ascontiguousarray(array))
+            if acted is not None:
+                return acted
+        # Whatever is left is converted first, or refused with its place.
+        array = self._observations(array)
+        if array.ndim == 1:
+            return np.array(self._core.act(array.tolist()))
+        acted = self._core.act_all(np.ascontiguousarray(array), precision == "double")
+        if acted is None:
+            raise PolicyError("a number is not finite, and was a moment ago", remedy="let nobody change the observations")
+        return acted
 
     __call__ = act
 
@@ -410,7 +425,7 @@ class Export:
     notes: list[str]
 
     @classmethod
-    def _of(cls, written: tuple[list[str], str, list[str]]) -> Export:
+    def _of(cls, written: tuple[list[Path], str, list[str]]) -> Export:
         files, certificate, notes = written
         return cls([os.fspath(file) for file in files], json.loads(certificate), notes)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Callable, Optional, Union
 
 from . import _core, _frames
-from ._errors import ProblemError
+from ._errors import LogError, ProblemError
 from ._events import Progress, listener
 
 #: The sections of a problem file besides its first lines.
@@ -269,6 +269,10 @@ class Problem:
     def _with(self, log: Any) -> tuple[Problem, Optional[list[_frames.Frame]]]:
         """The problem for a log that is given, and its frames; files are named in the problem."""
         if log is None:
+            checked = self._checked()
+            if [str(file) for file in checked.files()] == [_core.FRAME]:
+                told = f"`{checked.name}` needs a log, and none was given"
+                raise LogError(told, remedy="give it: fpsrl.run(problem, log); or name its file: data={'file': 'log.csv'}")
             return self, None
         if _frames.is_path(log):
             return self.replace(data={"file": _frames.paths(log)}), None

@@ -113,7 +113,8 @@ class Log(_Lasting):
         """What the log covers of each variable: nearly all of its values."""
         columns = self.to_dict()
         names = [name for name in columns if f"next_{name}" in columns]
-        return {name: tuple(np.quantile(columns[name], [0.005, 0.995]).tolist()) for name in names}
+        ranges = {name: np.quantile(columns[name], [0.005, 0.995]).tolist() for name in names}
+        return {name: (low, high) for name, (low, high) in ranges.items() if low < high}
 
     def __len__(self) -> int:
         return len(self._core)
@@ -410,6 +411,11 @@ class Run(_Lasting):
         """The rules as sentences."""
         return self.policy.explain()
 
+    def __reduce__(self) -> Any:
+        with tempfile.TemporaryDirectory() as parent:
+            packed = _packed(self.save(Path(parent) / "run"))
+        return _unpacked, (packed, *(self._problem._simulator or (None, None)))
+
     def report(self, path: Optional[_Path] = None, *, progress: Progress = None) -> str:
         """The page about it: the verdict, the rules to play with, where they are weak, and the evidence. It is returned, and
         written where a path says so."""
@@ -477,7 +483,14 @@ class Run(_Lasting):
         return "\n".join([repr(self), *filter(None, [self.reason]), *self.signs, *self.explain()])
 
 
+def _meant(given: Any, kind: type[Any], what: str, how: str) -> None:
+    """Refuses what is no such thing, with how one is had."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{what}: {type(given).__name__} was given where a {kind.__name__} is meant\nhint: {how}")
+
+
 def _log(problem: Problem, data: Any, progress: Progress) -> Log:
+    _meant(problem, Problem, "problem", 'make one: fpsrl.Problem("mountain-car"), or fpsrl.Problem.draft(frame)')
     if isinstance(data, Log):
         return data
     return Log(problem, data, progress=progress)
@@ -515,6 +528,7 @@ def search(
         progress: See :data:`fpsrl.Progress`.
         settings: Settings of the policy and of the search, such as ``rules=3, effort="quick"``.
     """
+    _meant(worlds, Worlds, "worlds", "make some: fpsrl.fit(problem, log)")
     inner = worlds._core.search(
         worlds._settings(settings), None if begin_with is None else begin_with._core, checkpoint, listener(progress)
     )
@@ -541,6 +555,7 @@ def run(
         progress: See :data:`fpsrl.Progress`.
         settings: Other settings, as :meth:`Problem.replace` takes them.
     """
+    _meant(problem, Problem, "problem", 'make one: fpsrl.Problem("mountain-car"), or fpsrl.Problem.draft(frame)')
     problem = problem.replace(**settings) if settings else problem
     if directory is None:
         return search(fit(problem, log, progress=progress), progress=progress).judge(progress=progress)

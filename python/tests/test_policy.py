@@ -70,6 +70,20 @@ def test_states_of_any_layout_are_the_same_states(states: Any) -> None:
     assert np.allclose(car().act(states), np.repeat(car().act([1.0, 1.0])[None], 5, axis=0), atol=1e-6)
 
 
+def test_states_of_any_number_of_variables_reach_their_columns() -> None:
+    random = np.random.default_rng(4)
+    for width in range(1, 11):
+        names = [f"x{place}" for place in range(width)]
+        rules = [Rule({name: (random.normal(), 1.0) for name in names}, output) for output in (1.0, -0.5)]
+        policy = Policy(names, {"u": (0.0, 3.0), "v": (-1.0, 1.0)}, [rule.replace(action=a) for a in "uv" for rule in rules])
+        states = random.normal(size=(9_000, width))
+        assert np.allclose(policy.act(states), by_hand(policy, states), atol=1e-5), width
+        assert np.allclose(policy.act(states.astype(np.float32)), by_hand(policy, states), atol=1e-4), width
+    far = np.array([[1e300], [-1e300], [0.0]])
+    one = Policy(["x"], {"u": (-1.0, 1.0)}, [Rule({"x": (1.0, 1.0)}, 1.0), Rule({"x": (-1.0, 1.0)}, -1.0)])
+    assert np.isfinite(one.act(far)).all()
+
+
 def test_read_only_states_are_taken_and_left_as_they_are() -> None:
     states = np.random.default_rng(2).normal(size=(50, 2))
     before = states.copy()
@@ -137,6 +151,9 @@ def test_rules_that_cannot_be_are_refused_by_their_number() -> None:
         with pytest.raises(fpsrl.PolicyError) as caught:
             policy.with_rules([rule])
         assert said in caught.value.message and caught.value.remedy, caught.value
+    for condition in (1.0, (1.0,), "wide", (1.0, 2.0, 3.0)):
+        with pytest.raises(fpsrl.PolicyError, match="`velocity`"):
+            Rule({"velocity": condition}, 1.0)  # type: ignore[dict-item]
     with pytest.raises(fpsrl.PolicyError):
         policy.with_rules([])
     with pytest.raises(fpsrl.PolicyError, match="no rules"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -228,5 +230,18 @@ def test_logs_that_do_not_fit_are_refused(problem: fpsrl.Problem, log: dict[str,
         fpsrl.Log(problem, "nowhere.csv")
     with pytest.raises(fpsrl.LogError, match="a run in a directory"):
         fpsrl.run(problem, fpsrl.Log(problem, log), directory="unused")
-    with pytest.raises(fpsrl.LogError):
-        fpsrl.Log(problem, None)
+    with pytest.raises(fpsrl.LogError, match="needs a log"):
+        fpsrl.run(problem)
+    with pytest.raises(TypeError, match="str was given where a Problem is meant"):
+        fpsrl.run("mountain-car")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Problem was given where a Worlds is meant"):
+        fpsrl.search(problem)  # type: ignore[arg-type]
+
+
+def test_artefacts_cross_processes(run: fpsrl.Run, worlds: fpsrl.Worlds) -> None:
+    again = pickle.loads(pickle.dumps(run))
+    assert again.policy == run.policy and again.promise == run.promise
+    starts = worlds.starts(3)
+    stepped = pickle.loads(pickle.dumps(worlds)).step(starts, [[0.5]] * 3)
+    assert np.array_equal(stepped.next_states, worlds.step(starts, [[0.5]] * 3).next_states)
+    assert copy.deepcopy(worlds) is worlds and copy.copy(run) is run

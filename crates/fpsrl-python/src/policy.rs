@@ -69,14 +69,15 @@ impl Policy {
         self.inner.act(&state)
     }
 
-    /// The actions in many states, a row each, on lanes of single precision as in rollouts; or as `act` computes them.
+    /// The actions in many states, a row each, on lanes of single precision as in rollouts; or as `act` computes them. None if
+    /// a number is not finite.
     fn act_all<'py>(
         &self,
         py: Python<'py>,
         states: PyReadonlyArray2<'py, f64>,
         exact: bool,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.on_rows(py, &states, exact, |value| value as f32)
+    ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        self.on_rows(py, &states, exact)
     }
 
     /// The same for states of single precision.
@@ -84,8 +85,8 @@ impl Policy {
         &self,
         py: Python<'py>,
         states: PyReadonlyArray2<'py, f32>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.on_rows(py, &states, false, |value| value)
+    ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        self.on_rows(py, &states, false)
     }
 
     /// Its rules as sentences, how steep it is, and the inputs that it does not look at.
@@ -112,14 +113,77 @@ impl Policy {
     }
 }
 
+/// A number of a state.
+trait Number: Element + Copy + Into<f64> + Send + Sync {
+    fn single(self) -> f32;
+    fn is_number(self) -> bool;
+}
+
+impl Number for f64 {
+    fn single(self) -> f32 {
+        // What is larger than any number of 32 bits is as far away as one can be there.
+        self.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32
+    }
+
+    fn is_number(self) -> bool {
+        self.is_finite()
+    }
+}
+
+impl Number for f32 {
+    fn single(self) -> f32 {
+        self
+    }
+
+    fn is_number(self) -> bool {
+        self.is_finite()
+    }
+}
+
+/// Puts rows of numbers into the columns of lanes; whether all of them are finite. A width that the compiler knows makes this
+/// several times as fast, and it is half of the work.
+fn spread<T: Number>(rows: &[T], width: usize, lanes: &mut Lanes) -> bool {
+    match width {
+        1 => spread_by::<T, 1>(rows, lanes),
+        2 => spread_by::<T, 2>(rows, lanes),
+        3 => spread_by::<T, 3>(rows, lanes),
+        4 => spread_by::<T, 4>(rows, lanes),
+        5 => spread_by::<T, 5>(rows, lanes),
+        6 => spread_by::<T, 6>(rows, lanes),
+        7 => spread_by::<T, 7>(rows, lanes),
+        8 => spread_by::<T, 8>(rows, lanes),
+        _ => {
+            let mut finite = true;
+            for variable in 0..width {
+                for (to, from) in lanes.state_mut(variable).iter_mut().zip(rows[variable..].iter().step_by(width)) {
+                    *to = from.single();
+                    finite &= from.is_number();
+                }
+            }
+            finite
+        }
+    }
+}
+
+fn spread_by<T: Number, const WIDTH: usize>(rows: &[T], lanes: &mut Lanes) -> bool {
+    let (rows, _) = rows.as_chunks::<WIDTH>();
+    let mut finite = true;
+    for variable in 0..WIDTH {
+        for (to, row) in lanes.state_mut(variable).iter_mut().zip(rows) {
+            *to = row[variable].single();
+            finite &= row[variable].is_number();
+        }
+    }
+    finite
+}
+
 impl Policy {
-    fn on_rows<'py, T: Element + Copy + Into<f64> + Send + Sync>(
+    fn on_rows<'py, T: Number>(
         &self,
         py: Python<'py>,
         states: &PyReadonlyArray2<'py, T>,
         exact: bool,
-        single: impl Fn(T) -> f32 + Copy + Send + Sync,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         let (rows, width, actions) = (states.shape()[0], self.inner.states.len(), self.inner.actions.len());
         if states.shape()[1] != width {
             let told = format!("a state has {width} numbers, and these have {}", states.shape()[1]);
@@ -128,56 +192,56 @@ impl Policy {
         let states = states.as_slice()?;
         let acted = PyArray2::<f64>::zeros(py, [rows, actions], false);
         if rows == 0 {
-            return Ok(acted);
+            return Ok(Some(acted));
         }
-        {
-            let mut acted = acted.readwrite();
-            let acted = acted.as_slice_mut()?;
-            let exactly = |states: &[T], acted: &mut [f64]| {
-                let mut state = vec![0.0; width];
-                for (from, to) in states.chunks_exact(width).zip(acted.chunks_exact_mut(actions)) {
-                    state.iter_mut().zip(from).for_each(|(to, from)| *to = (*from).into());
-                    to.copy_from_slice(&self.inner.act(&state));
-                }
-            };
-            let on_lanes = |lanes: &mut Lanes, states: &[T], acted: &mut [f64]| {
-                let live = states.len() / width;
-                lanes.set_live(live);
-                for variable in 0..width {
-                    let column = &mut lanes.state_mut(variable)[..live];
-                    for (to, from) in column.iter_mut().zip(states[variable..].iter().step_by(width)) {
-                        *to = single(*from);
-                    }
-                }
-                self.kernel.act(lanes, self.numerics);
-                for action in 0..actions {
-                    let column = &lanes.action(action)[..live];
-                    for (to, from) in acted[action..].iter_mut().step_by(actions).zip(column) {
-                        *to = f64::from(*from);
-                    }
-                }
-            };
-            let lanes = || Lanes::new(width, actions, BLOCK.min(rows));
-            let pairs = |states: &[T], acted: &mut [f64], lanes: &mut Lanes| match exact {
-                true => exactly(states, acted),
-                false => on_lanes(lanes, states, acted),
-            };
-            if rows <= FEW {
-                let mut lanes = lanes();
-                for (states, acted) in states.chunks(BLOCK * width).zip(acted.chunks_mut(BLOCK * actions)) {
-                    pairs(states, acted, &mut lanes);
-                }
-            } else {
-                let pool = pool()?;
-                py.detach(|| {
-                    pool.install(|| {
-                        let blocks = states.par_chunks(BLOCK * width).zip(acted.par_chunks_mut(BLOCK * actions));
-                        blocks.for_each_init(lanes, |lanes, (states, acted)| pairs(states, acted, lanes));
-                    });
-                });
+        let exactly = |states: &[T], acted: &mut [f64]| {
+            let mut state = vec![0.0; width];
+            for (from, to) in states.chunks_exact(width).zip(acted.chunks_exact_mut(actions)) {
+                state.iter_mut().zip(from).for_each(|(to, from)| *to = (*from).into());
+                to.copy_from_slice(&self.inner.act(&state));
             }
-        }
-        Ok(acted)
+            states.iter().all(|value| value.is_number())
+        };
+        let on_lanes = |lanes: &mut Lanes, states: &[T], acted: &mut [f64]| {
+            let live = states.len() / width;
+            lanes.set_live(live);
+            let finite = spread(states, width, lanes);
+            self.kernel.act(lanes, self.numerics);
+            for action in 0..actions {
+                let column = &lanes.action(action)[..live];
+                match actions {
+                    1 => acted.iter_mut().zip(column).for_each(|(to, from)| *to = f64::from(*from)),
+                    _ => {
+                        let places = acted[action..].iter_mut().step_by(actions);
+                        places.zip(column).for_each(|(to, from)| *to = f64::from(*from));
+                    }
+                }
+            }
+            finite
+        };
+        let lanes = || Lanes::new(width, actions, BLOCK.min(rows));
+        let act = |states: &[T], acted: &mut [f64], lanes: &mut Lanes| match exact {
+            true => exactly(states, acted),
+            false => on_lanes(lanes, states, acted),
+        };
+        let mut writing = acted.readwrite();
+        let cells = writing.as_slice_mut()?;
+        let finite = if rows <= FEW {
+            let mut lanes = lanes();
+            let mut blocks = states.chunks(BLOCK * width).zip(cells.chunks_mut(BLOCK * actions));
+            blocks.all(|(states, acted)| act(states, acted, &mut lanes))
+        } else {
+            let pool = pool()?;
+            py.detach(|| {
+                pool.install(|| {
+                    let blocks = states.par_chunks(BLOCK * width).zip(cells.par_chunks_mut(BLOCK * actions));
+                    let each = blocks.map_init(lanes, |lanes, (states, acted)| act(states, acted, lanes));
+                    each.reduce(|| true, |one, other| one & other)
+                })
+            })
+        };
+        drop(writing);
+        Ok(finite.then_some(acted))
     }
 }
 

@@ -22,15 +22,18 @@ static POOL: Mutex<Option<(u32, usize, Arc<ThreadPool>)>> = Mutex::new(None);
 
 /// The pool of this process.
 pub fn pool() -> PyResult<Arc<ThreadPool>> {
-    pool_of(0)
+    pool_of(None)
 }
 
-fn pool_of(threads: usize) -> PyResult<Arc<ThreadPool>> {
+/// The pool of so many threads; of as many as it has, or of as many as the machine has cores, if nobody says.
+fn pool_of(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     let mut kept = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
+    let known = kept.as_ref().map_or(0, |(_, count, _)| *count);
+    let threads = threads.unwrap_or(known);
     if let Some((of, count, pool)) = &*kept
         && *of == process
-        && (threads == 0 || threads == *count)
+        && threads == *count
     {
         return Ok(Arc::clone(pool));
     }
@@ -49,7 +52,7 @@ fn pool_of(threads: usize) -> PyResult<Arc<ThreadPool>> {
 /// Sets how many threads work from now on; 0 is as many as the machine has.
 #[pyfunction]
 pub fn set_threads(count: usize) -> PyResult<()> {
-    pool_of(count).map(drop)
+    pool_of(Some(count)).map(drop)
 }
 
 /// What came of work: its result, or the exception of whoever ended it early.
