@@ -263,6 +263,11 @@ def _sources(data: Any, reading: _Reading) -> list[_Source]:
             f"an array of shape {data.shape} has no names for its columns",
             "give a dictionary: {'level': array[:, 0], 'valve': array[:, 1]}",
         )
+    return _of_package(data, reading)
+
+
+def _of_package(data: Any, reading: _Reading) -> list[_Source]:
+    """The columns of a frame of somebody else's package."""
     package = _package(data)
     if package == "pandas" and hasattr(data, "columns"):
         # By place, because several columns may have the same name.
@@ -697,16 +702,18 @@ def _of_pandas(values: Any, reading: _Reading) -> _Cells:
     dtype = values.dtype
     if isinstance(dtype, np.dtype):
         return _of_array(values.to_numpy(), reading)
-    is_index = isinstance(values, pd.Index)
+    is_index: bool = isinstance(values, pd.Index)
     if isinstance(dtype, pd.CategoricalDtype):
         codes = values.codes if hasattr(values, "codes") else values.cat.codes
         return _of_codes(np.asarray(codes, dtype=np.int64), dtype.categories.tolist(), reading)
     if isinstance(dtype, pd.DatetimeTZDtype):
         # As points in time, which are those of UTC.
-        utc = values.tz_convert(None) if is_index else values.dt.tz_convert(None)
+        times: Any = values if is_index else values.dt
+        utc = times.tz_convert(None)
         return "time", _seconds(utc.to_numpy()), []
     if isinstance(dtype, pd.PeriodDtype):
-        begins = values.to_timestamp() if is_index else values.dt.to_timestamp()
+        periods: Any = values if is_index else values.dt
+        begins = periods.to_timestamp()
         return "time", _seconds(begins.to_numpy()), []
     if isinstance(dtype, pd.SparseDtype):
         return _of_array(np.asarray(values), reading)
@@ -736,7 +743,7 @@ def _of_polars(series: Any, reading: _Reading) -> _Cells:
     if dtype in (pl.Date, pl.Datetime, pl.Duration, pl.Time):
         absent = series.is_null().to_numpy()
         whole = series.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
-        unit = {pl.Date: "D", pl.Time: "ns"}.get(dtype.base_type()) or dtype.time_unit
+        unit = {pl.Date: "D", pl.Time: "ns"}.get(dtype.base_type()) or str(getattr(dtype, "time_unit", "us"))
         return "time", _scaled(whole, _PARTS.get(unit, 1), _WHOLE.get(unit, 1), absent), []
     if dtype in (pl.Categorical, pl.Enum):
         series = series.cast(pl.Utf8)
@@ -752,7 +759,7 @@ def _of_arrow(values: Any, reading: _Reading) -> _Cells:
         storage = [chunk.storage for chunk in getattr(values, "chunks", [values])]
         return _of_arrow(pa.chunked_array(storage, type=kind.storage_type), reading)
     if pa.types.is_run_end_encoded(kind):
-        return _of_arrow(pc.run_end_decode(values), reading)
+        return _of_arrow(pc.call_function("run_end_decode", [values]), reading)
     if isinstance(values, pa.ChunkedArray):
         if values.num_chunks == 0:
             return "number", np.empty(0), []

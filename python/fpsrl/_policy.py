@@ -58,7 +58,8 @@ class Rule:
 
     def __post_init__(self) -> None:
         conditions: dict[str, Condition] = {}
-        for name, condition in dict(self.conditions).items():
+        given: dict[Any, Any] = dict(self.conditions)
+        for name, condition in given.items():
             if not isinstance(condition, Condition):
                 try:
                     centre, width = condition
@@ -251,12 +252,15 @@ class Policy:
         slowly.
 
         Args:
-            observation: The variables of :attr:`states`, in their order; or an array with a row for each observation.
+            observation: The variables of :attr:`states`, in their order; an array with a row for each observation; or a
+                dictionary, a series or a frame, whose numbers are taken by the names of the variables.
             precision: ``"auto"``, or ``"double"``.
         """
         if precision not in ("auto", "double"):
             raise ValueError(f"precision is {precision!r}; it is 'auto' or 'double'")
-        array = observation if type(observation) is np.ndarray else np.asarray(observation)
+        if type(observation) is not np.ndarray and (isinstance(observation, Mapping) or _has_names(observation)):
+            observation = self._by_names(observation)
+        array: NDArray[Any] = observation if type(observation) is np.ndarray else np.asarray(observation)
         # A row of numbers is what controllers are asked most often; nothing else may cost it time.
         if array.ndim == 1 and array.dtype.kind == "f" and array.shape[0] == self._width:
             values = array.tolist()
@@ -280,6 +284,17 @@ class Policy:
         return acted
 
     __call__ = act
+
+    def _by_names(self, observation: Any) -> NDArray[np.float64]:
+        """Numbers that have names, in the order of the variables: whatever order they come in."""
+        names = [str(name) for name in (observation.columns if hasattr(observation, "columns") else observation.keys())]
+        columns = []
+        for state in self.states:
+            if names.count(state) != 1:
+                told = f"the observation has {names.count(state)} numbers called `{state}`"
+                raise PolicyError(told, remedy=f"give one of each: {', '.join(self.states)}", column=state)
+            columns.append(np.asarray(observation[state], dtype=np.float64))
+        return np.stack(columns, axis=-1)
 
     def _observations(self, array: NDArray[Any]) -> NDArray[np.float64]:
         """One observation or several as numbers, or what is wrong with them."""
@@ -320,8 +335,6 @@ class Policy:
 
         An observation that is a dictionary is taken by the names of the variables.
         """
-        if isinstance(observation, Mapping):
-            observation = np.stack([np.asarray(observation[name], dtype=np.float64) for name in self.states], axis=-1)
         return self.act(observation).astype(np.float32), state
 
     def explain(self) -> list[str]:
@@ -400,6 +413,16 @@ class Policy:
         return (_unpickled, (PICKLE, self._core.to_json(), self._ranges))
 
 
+def _has_names(observation: Any) -> bool:
+    """Whether an observation is a frame, or a series whose index has names."""
+    package = type(observation).__module__.split(".")[0]
+    if package not in ("pandas", "polars"):
+        return False
+    if hasattr(observation, "columns"):
+        return True
+    return package == "pandas" and any(isinstance(name, str) for name in observation.index)
+
+
 #: The form of a pickled policy.
 PICKLE = 1
 
@@ -430,32 +453,40 @@ class Export:
         return cls([os.fspath(file) for file in files], json.loads(certificate), notes)
 
 
+_EXPORT: dict[str, Any] = {
+    "single": False,
+    "dialect": None,
+    "own_mathematics": False,
+    "fallback": {},
+    "rate_limits": {},
+    "provenance": True,
+    "force": False,
+}
+
+
 def _export(
-    to: str,
-    path: Union[str, os.PathLike[str]],
-    name: Optional[str],
-    guard: Optional[str],
-    *,
-    single: bool = False,
-    dialect: Optional[str] = None,
-    own_mathematics: bool = False,
-    fallback: Optional[Mapping[str, float]] = None,
-    rate_limits: Optional[Mapping[str, float]] = None,
-    provenance: bool = True,
-    force: bool = False,
+    to: str, path: Union[str, os.PathLike[str]], name: Optional[str], guard: Optional[str], **options: Any
 ) -> dict[str, Any]:
+    """What the extension module takes; options that nobody knows are refused by their names."""
+    for option in options:
+        if option not in _EXPORT:
+            raise TypeError(f"there is no option `{option}` of an export\nhint: known: guard, name, {', '.join(_EXPORT)}")
+    chosen = {**_EXPORT, **options}
+    for option in ("fallback", "rate_limits"):
+        if not isinstance(chosen[option], Mapping):
+            raise TypeError(f"{option}: {chosen[option]!r} was given where a value for each action is meant: {{'valve': 0.2}}")
     return {
         "to": to,
         "path": os.fspath(path),
         "name": name,
         "guard": guard,
-        "single": single,
-        "siemens": dialect,
-        "own_mathematics": own_mathematics,
-        "fallback": [(key, float(value)) for key, value in (fallback or {}).items()],
-        "rate_limits": [(key, float(value)) for key, value in (rate_limits or {}).items()],
-        "provenance": provenance,
-        "force": force,
+        "single": bool(chosen["single"]),
+        "siemens": chosen["dialect"],
+        "own_mathematics": bool(chosen["own_mathematics"]),
+        "fallback": [(str(key), float(value)) for key, value in chosen["fallback"].items()],
+        "rate_limits": [(str(key), float(value)) for key, value in chosen["rate_limits"].items()],
+        "provenance": bool(chosen["provenance"]),
+        "force": bool(chosen["force"]),
     }
 
 

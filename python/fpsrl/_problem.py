@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, Optional, Union
 
+import numpy as np
+
 from . import _core, _frames
 from ._errors import LogError, ProblemError
 from ._events import Progress, listener
@@ -156,11 +158,16 @@ class Problem:
         What decides everything and is not sure, the action or the reward, stays open: then whoever uses the draft is told.
         Whatever you know already you name by its column; ``tracks`` are states with the set-points that they are to follow.
         """
+        if not isinstance(tracks or {}, Mapping):
+            raise TypeError(f"tracks: {tracks!r} was given where states with their set-points are meant: {{'T': 'T_set'}}")
+        for role, title in (("reward", reward), ("time", time), ("episode", episode), ("terminal", terminal)):
+            if title is not None and not isinstance(title, str):
+                raise TypeError(f"{role}: {title!r} was given where the name of a column is meant")
         known = {
-            "states": list(states),
-            "actions": list(actions),
-            "inputs": list(inputs),
-            "modes": list(modes),
+            "states": _titles("states", states),
+            "actions": _titles("actions", actions),
+            "inputs": _titles("inputs", inputs),
+            "modes": _titles("modes", modes),
             "tracks": list((tracks or {}).items()),
             "reward": reward,
             "time": time,
@@ -179,7 +186,7 @@ class Problem:
 
     def replace(self, **changes: Any) -> Problem:
         """The same problem with other settings: those of a section by their own names, as far as only one section has them.
-        ``None`` gives a setting its default.
+        ``None`` gives a setting its default. Variables that are there already keep whatever is not said of them.
 
         >>> import fpsrl
         >>> problem = fpsrl.Problem("mountain-car").replace(seed=3, rules=2, effort="quick", world={"members": 3})
@@ -193,7 +200,18 @@ class Problem:
             simulator = _with_largest(function, changes.pop("largest_reward", largest))
         text = None if changes else self.text
         more = {"path": self._path, "simulator": simulator, "found": self.found, "unknown": self.unknown, "text": text}
-        return type(self)._of(_merged(copy.deepcopy(self._written), changes), **more)
+        problem = type(self)._of(_merged(copy.deepcopy(self._written), changes), **more)
+        # What could be used stays usable; a draft may still lack what decides everything.
+        if self._is_usable():
+            problem._checked()
+        return problem
+
+    def _is_usable(self) -> bool:
+        try:
+            self._checked()
+        except (ProblemError, TypeError):
+            return False
+        return True
 
     def check(self, log: Any = None, *, progress: Progress = None) -> dict[str, Any]:
         """The state of the data before anything is learned, as ``fpsrl check --json`` prints it: what was found in the log,
@@ -305,6 +323,15 @@ class Problem:
         return {**self.__dict__, "_core": None}
 
 
+def _titles(what: str, given: Any) -> list[str]:
+    """Names of columns: one, or several."""
+    listed = [given] if isinstance(given, str) else list(given)
+    for title in listed:
+        if not isinstance(title, str):
+            raise TypeError(f"{what}: {title!r} was given where the name of a column is meant")
+    return listed
+
+
 def _with_largest(simulator: Optional[Simulator], largest: Optional[float]) -> Optional[tuple[Simulator, float]]:
     if simulator is None:
         if largest is not None:
@@ -332,14 +359,16 @@ def _merged(written: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     """Settings with others over them; what is ``None`` gets its default."""
     for key, value in changes.items():
         if key in ("states", "actions", "inputs"):
-            written[key[:-1]] = None if value is None else _variables(key, value)
+            known = {variable.get("name"): variable for variable in written.get(key[:-1]) or []}
+            variables = [] if value is None else _variables(key, value)
+            written[key[:-1]] = [{**known.get(one.get("name"), {}), **one} for one in variables] or None
         elif key in ("reward", "terminal"):
             written["world"] = {**written.get("world", {}), key: value}
         elif key == "budget" or (key == "search" and isinstance(value, Mapping) and "budget" in value):
             # A whole number is one of model steps.
             section = {"budget": value} if key == "budget" else dict(value)
             budget: Any = section["budget"]
-            if budget is not None and not isinstance(budget, (str, bool)):
+            if isinstance(budget, (int, float, np.integer, np.floating)) and not isinstance(budget, bool):
                 section["budget"] = f"{int(budget)} steps"
             written["search"] = {**written.get("search", {}), **section}
         elif key in SECTIONS:

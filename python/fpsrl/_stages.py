@@ -189,6 +189,8 @@ class Worlds(_Lasting):
         """Start states, a row each: those of the ``"search"``, of its ``"judge"``, or of the ``"evaluation"``."""
         if of not in ("search", "judge", "evaluation"):
             raise ValueError(f"of is {of!r}; it is 'search', 'judge' or 'evaluation'")
+        if count < 0 or first < 0:
+            raise ValueError(f"{count} start states from number {first} on were asked for; neither can be below 0")
         return self._core.starts(of, first, count)
 
     def step(self, states: ArrayLike, actions: ArrayLike, *, member: int = 0) -> Step:
@@ -223,6 +225,7 @@ class Worlds(_Lasting):
 
     def judge(self, policy: Policy, *, progress: Progress = None, **settings: Any) -> Run:
         """Scores rules from elsewhere, such as an expert's: their variables are matched by their names."""
+        _meant(policy, Policy, "policy", "build it: fpsrl.Policy.for_problem(problem, rules)")
         inner = self._core.judge(policy._core, self._settings(settings), listener(progress))
         return Run._of(inner, self._problem)
 

@@ -240,8 +240,9 @@ def read_d3rlpy(
         told = f"{file_name} is no file of d3rlpy: {error}"
         raise LogError(told, remedy="name a file that ReplayBuffer.dump wrote", file=file_name) from None
     with file:
+        contents: Any = file
         if "num_episodes" in file and "columns" in file:
-            count = int(file["num_episodes"][()])
+            count = int(contents["num_episodes"][()])
             return columns([_Dumped(file, place) for place in range(count)], names, actions)
         if all(key in file for key in ("observations", "actions", "rewards", "terminals")):
             return columns(_first_version(file), names, actions)

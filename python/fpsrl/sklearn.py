@@ -4,6 +4,9 @@
 Without a reward its rules imitate whoever acted; with one they come from the whole method, worlds and search and judge.
 """
 
+# The types that pyright brings for scikit-learn are those of older versions.
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+# pyright: reportCallIssue=false, reportReturnType=false, reportRedeclaration=false
 from __future__ import annotations
 
 import math

@@ -122,8 +122,24 @@ def test_predict_is_what_stable_baselines_asks_of_a_policy() -> None:
     actions, state = policy.predict(observations, state=None, episode_start=np.ones(3, dtype=bool), deterministic=True)
     assert actions.shape == (3, 1) and actions.dtype == np.float32 and state is None
     assert policy.predict(np.zeros(2))[0].shape == (1,)
+    with pytest.raises(fpsrl.PolicyError, match="0 numbers called `position`"):
+        policy.predict({"velocity": 0.5})
     by_name = {"velocity": np.array([0.5, -0.5]), "position": np.zeros(2)}
     assert np.allclose(policy.predict(by_name)[0], policy.act([[0.0, 0.5], [0.0, -0.5]]), atol=1e-6)
+
+
+def test_frames_and_series_are_taken_by_their_names() -> None:
+    pd, policy = pytest.importorskip("pandas"), car()
+    frame = pd.DataFrame({"velocity": [0.5, -0.5], "else": [7.0, 7.0], "position": [0.1, 0.2]})
+    expected = policy.act([[0.1, 0.5], [0.2, -0.5]])
+    assert np.array_equal(policy.act(frame), expected)
+    assert np.array_equal(policy.act(frame.iloc[0]), policy.act([0.1, 0.5]))
+    assert np.array_equal(policy.act(pd.Series([0.1, 0.5])), policy.act([0.1, 0.5]))
+    polars = pytest.importorskip("polars")
+    assert np.array_equal(policy.act(polars.from_pandas(frame)), expected)
+    with pytest.raises(fpsrl.PolicyError) as caught:
+        policy.act(frame.drop(columns="position"))
+    assert caught.value.column == "position"
 
 
 def test_rules_are_read_edited_and_put_back() -> None:
@@ -193,6 +209,10 @@ def test_files_of_other_tools_are_read_and_written(tmp_path: Path) -> None:
     policy.export("fll", tmp_path / "car.fll", guard="off", force=True)
     with pytest.raises(fpsrl.ProblemError, match="no data to guard with"):
         policy.export("c", tmp_path / "car.c", guard="clamp")
+    with pytest.raises(TypeError, match="no option `forse`"):
+        policy.export("c", tmp_path / "car.c", forse=True)
+    with pytest.raises(TypeError, match="fallback"):
+        policy.export("c", tmp_path / "car.c", fallback=0.5)
     with pytest.raises(fpsrl.ProblemError, match="called `cc`"):
         policy.export("cc", tmp_path / "car.c")
 

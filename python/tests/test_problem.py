@@ -112,4 +112,16 @@ def test_problems_are_equal_by_what_was_written_and_survive_pickle() -> None:
     again = pickle.loads(pickle.dumps(problem))
     assert again == problem and again.to_toml() == problem.to_toml() and problem != problem.replace(seed=2)
     assert "tank" in repr(problem)
-    assert "not usable" in repr(problem.replace(budget="soon"))
+    with pytest.raises(fpsrl.ProblemError, match="soon"):
+        problem.replace(budget="soon")
+
+
+def test_replace_keeps_what_is_not_said_of_a_variable(log: dict[str, Any]) -> None:
+    draft = fpsrl.Problem.draft({"t": log["time"], "level[m]": log["level"], "valve": log["valve"]}, actions="valve")
+    other = draft.replace(reward="-abs(level - 1)", actions={"valve": (0.0, 2.0)}, states={"level": {"keep": [0.0, 3.0]}})
+    assert other.limits == {"valve": (0.0, 2.0)} and other.units["level"] == "m"
+    assert 'column = "level[m]"' in other.to_toml()
+    with pytest.raises(TypeError, match="tracks"):
+        fpsrl.Problem.draft(log, tracks=["level"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="states: 1"):
+        fpsrl.Problem.draft(log, states=[1])  # type: ignore[list-item]
