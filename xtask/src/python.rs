@@ -24,7 +24,8 @@ const NEWEST: [&str; 10] = [
 ];
 
 /// What the tests need under the oldest Python, in the versions that still know it.
-const OLDEST: [&str; 8] = ["pytest", "numpy", "pandas", "polars", "pyarrow", "scikit-learn", "gymnasium", "matplotlib"];
+const OLDEST: [&str; 9] =
+    ["pytest", "numpy", "pandas", "polars", "pyarrow", "scikit-learn", "gymnasium", "matplotlib", "h5py"];
 
 /// What makes pip replace a wheel by one of the same version, and leave all else as it is.
 const AGAIN: [&str; 2] = ["--no-deps", "--force-reinstall"];

@@ -6,13 +6,13 @@
 mod columns;
 mod command;
 mod error;
+mod export;
 mod policy;
 mod problem;
 mod settings;
 mod simulator;
 mod stages;
 mod work;
-mod worlds;
 
 use pyo3::prelude::*;
 
@@ -25,13 +25,11 @@ mod _core {
     #[pymodule_export]
     use super::problem::{Problem, draft, draft_files, parse_toml, section_keys};
     #[pymodule_export]
-    use super::stages::{Checkpoint, Found, Judged, Log, check, check_run, load, resume, run_in};
+    use super::stages::{Checkpoint, Found, Judged, Log, Worlds, check, check_run, load, resume, run_in};
     #[pymodule_export]
     use super::work::set_threads;
-    #[pymodule_export]
-    use super::worlds::Worlds;
 
-    use super::*;
+    use pyo3::prelude::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

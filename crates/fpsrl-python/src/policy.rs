@@ -15,8 +15,8 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::error::{About, raised};
+use crate::export::{Export, Exported};
 use crate::problem::Problem;
-use crate::stages::{Export, Exported};
 use crate::work::{pool, watched};
 
 /// States that a thread acts on together: their columns stay in the nearest cache.

@@ -30,7 +30,7 @@ Examples:
   fpsrl update runs/tank --log march.csv --no-search";
 
 pub const TRADE_EXAMPLES: &str = "\
-NAME is an action with `move_cost`, a state with `keep`, or an [[objective]]. Its weight is multiplied by each factor, and rules are
+NAME is an action with `move_cost`, a state with `keep`, or an `[[objective]]`. Its weight is multiplied by each factor, and rules are
 searched again on the run's worlds; nothing is learned again. All results and the run's own rules are scored from the same start
 states: by the return without this cost, and by the cost of a step. Those of which none is both better and cheaper are in
 trade.json and trade/. The run's own rules stay.
@@ -97,7 +97,7 @@ pub struct TradeArguments {
     /// The run directory
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// The cost: an action with `move_cost`, a state with `keep`, or an [[objective]]
+    /// The cost: an action with `move_cost`, a state with `keep`, or an `[[objective]]`
     #[arg(value_name = "NAME")]
     pub name: String,
     /// What its weight is multiplied by, a search each [default: 0.25,0.5,2,4]

@@ -11,11 +11,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
+use super::{Checkpoint, Found, Judged, Log};
 use crate::error::{About, raised};
 use crate::policy::Policy;
 use crate::problem::Problem;
 use crate::simulator::PythonSimulator;
-use crate::stages::{Checkpoint, Found, Judged, Log};
 use crate::work::{Outcome, is_interrupt, pool, watched, watched_closely};
 
 /// Rows that a thread advances together.
