@@ -41,6 +41,20 @@ class _Lasting:
         return self
 
 
+class _Saved(_Lasting):
+    """What crosses processes as the files of the run directory that it can be saved in."""
+
+    _problem: Problem
+
+    def save(self, directory: _Path, *, force: bool = False) -> Path:
+        raise NotImplementedError
+
+    def __reduce__(self) -> Any:
+        with tempfile.TemporaryDirectory() as parent:
+            packed = _packed(self.save(Path(parent) / "run"))
+        return _unpacked, (packed, *(self._problem._simulator or (None, None)))
+
+
 def _packed(directory: Path) -> bytes:
     """The files of a run directory in one piece: so artefacts cross processes."""
     packed = io.BytesIO()
@@ -134,7 +148,7 @@ class Step(NamedTuple):
     later_rewards: NDArray[np.float64]
 
 
-class Worlds(_Lasting):
+class Worlds(_Saved):
     """Worlds that were learned from a log, or a simulator: what rules are searched on.
 
     :func:`fpsrl.fit` makes them.
@@ -240,11 +254,6 @@ class Worlds(_Lasting):
         self._core.save(os.fspath(directory), force)
         return Path(directory)
 
-    def __reduce__(self) -> Any:
-        with tempfile.TemporaryDirectory() as parent:
-            packed = _packed(self.save(Path(parent) / "run"))
-        return _unpacked, (packed, *(self._problem._simulator or (None, None)))
-
     def __repr__(self) -> str:
         return f"Worlds({len(self)} of {self._problem.name!r})"
 
@@ -326,7 +335,7 @@ class Promise(NamedTuple):
     high: float
 
 
-class Run(_Lasting):
+class Run(_Saved):
     """Rules, what they promise, and everything that they were made from.
 
     :func:`fpsrl.run` makes it, and so do :meth:`Found.judge`, :meth:`Worlds.judge` and :func:`fpsrl.load`.
@@ -414,11 +423,6 @@ class Run(_Lasting):
         """The rules as sentences."""
         return self.policy.explain()
 
-    def __reduce__(self) -> Any:
-        with tempfile.TemporaryDirectory() as parent:
-            packed = _packed(self.save(Path(parent) / "run"))
-        return _unpacked, (packed, *(self._problem._simulator or (None, None)))
-
     def report(self, path: Optional[_Path] = None, *, progress: Progress = None) -> str:
         """The page about it: the verdict, the rules to play with, where they are weak, and the evidence. It is returned, and
         written where a path says so."""
@@ -492,8 +496,12 @@ def _meant(given: Any, kind: type[Any], what: str, how: str) -> None:
         raise TypeError(f"{what}: {type(given).__name__} was given where a {kind.__name__} is meant\nhint: {how}")
 
 
+def _meant_problem(given: Any) -> None:
+    _meant(given, Problem, "problem", 'make one: fpsrl.Problem("mountain-car"), or fpsrl.Problem.draft(frame)')
+
+
 def _log(problem: Problem, data: Any, progress: Progress) -> Log:
-    _meant(problem, Problem, "problem", 'make one: fpsrl.Problem("mountain-car"), or fpsrl.Problem.draft(frame)')
+    _meant_problem(problem)
     if isinstance(data, Log):
         return data
     return Log(problem, data, progress=progress)
@@ -558,7 +566,7 @@ def run(
         progress: See :data:`fpsrl.Progress`.
         settings: Other settings, as :meth:`Problem.replace` takes them.
     """
-    _meant(problem, Problem, "problem", 'make one: fpsrl.Problem("mountain-car"), or fpsrl.Problem.draft(frame)')
+    _meant_problem(problem)
     problem = problem.replace(**settings) if settings else problem
     if directory is None:
         return search(fit(problem, log, progress=progress), progress=progress).judge(progress=progress)
