@@ -481,7 +481,7 @@ def _export(
         "name": name,
         "guard": guard,
         "single": bool(chosen["single"]),
-        "siemens": chosen["dialect"],
+        "dialect": chosen["dialect"],
         "own_mathematics": bool(chosen["own_mathematics"]),
         "fallback": [(str(key), float(value)) for key, value in chosen["fallback"].items()],
         "rate_limits": [(str(key), float(value)) for key, value in chosen["rate_limits"].items()],

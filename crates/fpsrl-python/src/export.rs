@@ -20,7 +20,7 @@ pub struct Export {
     #[pyo3(item)]
     single: bool,
     #[pyo3(item)]
-    siemens: Option<String>,
+    dialect: Option<String>,
     #[pyo3(item)]
     own_mathematics: bool,
     #[pyo3(item)]
@@ -51,7 +51,7 @@ impl Export {
             None | Some("clamp") => Some(Response::Clamp),
             Some(other) => return Err(unknown("guard", other, &["clamp", "flag", "hold", "fallback", "off"])),
         };
-        let dialect = match self.siemens.as_deref() {
+        let dialect = match self.dialect.as_deref() {
             None | Some("codesys") => Dialect::Codesys,
             Some("siemens") => Dialect::Siemens,
             Some("fuzzylite") => Dialect::Fuzzylite,
