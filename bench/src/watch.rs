@@ -72,10 +72,10 @@ impl<E> Watch<E> {
 }
 
 impl<E: Evaluator> Evaluator for Watch<E> {
-    fn score(&self, trials: &[Trial<'_>]) -> Vec<Fitness> {
-        let scores = self.evaluator.score(trials);
+    fn score(&self, trials: &[Trial<'_>]) -> fpsrl::Result<Vec<Fitness>> {
+        let scores = self.evaluator.score(trials)?;
         self.seen.borrow_mut().round(self.budget, trials, &scores);
-        scores
+        Ok(scores)
     }
 }
 
@@ -136,8 +136,8 @@ mod tests {
     struct Plain;
 
     impl Evaluator for Plain {
-        fn score(&self, trials: &[Trial<'_>]) -> Vec<Fitness> {
-            trials.iter().map(|trial| Fitness { value: Some(trial.position[0]), model_steps: 10 }).collect()
+        fn score(&self, trials: &[Trial<'_>]) -> fpsrl::Result<Vec<Fitness>> {
+            Ok(trials.iter().map(|trial| Fitness { value: Some(trial.position[0]), model_steps: 10 }).collect())
         }
     }
 
@@ -145,7 +145,7 @@ mod tests {
         let positions: Vec<[f64; 1]> = values.iter().map(|value| [*value]).collect();
         let trials: Vec<Trial<'_>> =
             positions.iter().map(|position| Trial { position, to_beat: f64::NEG_INFINITY, scope }).collect();
-        watch.score(&trials);
+        watch.score(&trials).unwrap();
     }
 
     /// What the search would have given at so many steps.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import __version__, set_threads
 from ._errors import (
+    ClusterError,
     Error,
     FileError,
     InternalError,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Action",
+    "ClusterError",
     "Condition",
     "Error",
     "Event",
@@ -84,7 +86,7 @@ def __getattr__(name: str) -> Any:
         from .sklearn import FuzzyController
 
         return FuzzyController
-    if name in ("gym", "sklearn", "datasets"):
+    if name in ("gym", "sklearn", "datasets", "ray"):
         import importlib
 
         return importlib.import_module(f"fpsrl.{name}")

@@ -91,6 +91,16 @@ class SimulatorError(Error):
     """A function or a process that is the world has failed; ``__cause__`` is what the function raised."""
 
 
+class ClusterError(Error):
+    """Other machines that should have worked for this one could not: no Ray, no answer, no worker, an fpsrl of another version.
+
+    Of a search, ``checkpoint`` has where it stood.
+    """
+
+    #: Where the search stood, for ``fpsrl.search(worlds, checkpoint=…)``; ``None`` of other work.
+    checkpoint: Any = None
+
+
 class Stopped(Error):
     """A listener has ended the work by raising this; of a search, ``checkpoint`` has where it stood."""
 

@@ -10,7 +10,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Optional, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from ._errors import LogError, ProblemError, RunError
 from ._events import Progress, listener
 from ._policy import Export, Policy, _export
 from ._problem import Problem, Simulator, _with_largest
+
+if TYPE_CHECKING:
+    from .ray import Evaluator
 
 _Path = Union[str, "os.PathLike[str]"]
 
@@ -76,7 +79,7 @@ def _unpacked(packed: bytes, simulator: Optional[Simulator], largest: Optional[f
         return loaded
 
 
-class Log(_Lasting):
+class Log(_Saved):
     """What the machine did, ready to be learned from.
 
     Args:
@@ -122,6 +125,11 @@ class Log(_Lasting):
         import pandas as pd
 
         return pd.DataFrame(self.to_dict())
+
+    def save(self, directory: _Path, *, force: bool = False) -> Path:
+        """Makes a run directory of it, on which ``fpsrl fit`` can work."""
+        self._core.save(os.fspath(directory), force)
+        return Path(directory)
 
     def ranges(self) -> dict[str, tuple[float, float]]:
         """What the log covers of each variable: nearly all of its values."""
@@ -493,7 +501,11 @@ class Run(_Saved):
 def _meant(given: Any, kind: type[Any], what: str, how: str) -> None:
     """Refuses what is no such thing, with how one is had."""
     if not isinstance(given, kind):
-        raise TypeError(f"{what}: {type(given).__name__} was given where a {kind.__name__} is meant\nhint: {how}")
+        _refuse(given, kind.__name__, what, how)
+
+
+def _refuse(given: Any, kind: str, what: str, how: str) -> NoReturn:
+    raise TypeError(f"{what}: {type(given).__name__} was given where a {kind} is meant\nhint: {how}")
 
 
 def _meant_problem(given: Any) -> None:
@@ -507,16 +519,37 @@ def _log(problem: Problem, data: Any, progress: Progress) -> Log:
     return Log(problem, data, progress=progress)
 
 
-def fit(problem: Problem, log: Any = None, *, progress: Progress = None) -> Worlds:
+class _Lent:
+    """An evaluator that is told which problem worlds and logs are of, with whatever function is its world."""
+
+    def __init__(self, evaluator: Evaluator, problem: Problem) -> None:
+        if not hasattr(evaluator, "_searching"):
+            _refuse(evaluator, "Evaluator", "evaluator", "make one: fpsrl.ray.Evaluator()")
+        self._evaluator, self._problem = evaluator, problem
+
+    def _searching(self, inner: core.Worlds) -> Any:
+        return self._evaluator._searching(inner, Worlds._of(inner, self._problem))
+
+    def _learning(self, inner: core.Log, text: str) -> Any:
+        return self._evaluator._learning(inner, text, Log._of(inner, self._problem))
+
+
+def _lent(evaluator: Optional[Evaluator], problem: Problem) -> Optional[_Lent]:
+    return None if evaluator is None else _Lent(evaluator, problem)
+
+
+def fit(problem: Problem, log: Any = None, *, evaluator: Optional[Evaluator] = None, progress: Progress = None) -> Worlds:
     """Learns worlds: an ensemble, a judge from episodes that no member sees, and the verdict on them.
 
     Args:
         problem: The problem.
         log: A :class:`Log`, or whatever one can be made of. Without it, the problem's own.
+        evaluator: Machines that train the networks, such as :class:`fpsrl.ray.Evaluator`. The worlds are the same.
         progress: See :data:`fpsrl.Progress`.
     """
     made = _log(problem, log, progress)
-    inner = made._core.fit(problem._checked() if isinstance(log, Log) else None, listener(progress))
+    checked = problem._checked() if isinstance(log, Log) else None
+    inner = made._core.fit(checked, listener(progress), _lent(evaluator, made._problem))
     return Worlds._of(inner, made._problem)
 
 
@@ -525,6 +558,7 @@ def search(
     *,
     begin_with: Optional[Policy] = None,
     checkpoint: Any = None,
+    evaluator: Optional[Evaluator] = None,
     progress: Progress = None,
     **settings: Any,
 ) -> Found:
@@ -536,12 +570,17 @@ def search(
         worlds: The worlds.
         begin_with: Rules that it begins with.
         checkpoint: Where an interrupted search stood: it goes on, and finds what an uninterrupted one finds.
+        evaluator: Machines that score candidates, such as :class:`fpsrl.ray.Evaluator`. The rules are the same.
         progress: See :data:`fpsrl.Progress`.
         settings: Settings of the policy and of the search, such as ``rules=3, effort="quick"``.
     """
     _meant(worlds, Worlds, "worlds", "make some: fpsrl.fit(problem, log)")
     inner = worlds._core.search(
-        worlds._settings(settings), None if begin_with is None else begin_with._core, checkpoint, listener(progress)
+        worlds._settings(settings),
+        None if begin_with is None else begin_with._core,
+        checkpoint,
+        listener(progress),
+        _lent(evaluator, worlds._problem),
     )
     return Found._of(inner, worlds._problem)
 
@@ -552,6 +591,7 @@ def run(
     *,
     directory: Optional[_Path] = None,
     force: bool = False,
+    evaluator: Optional[Evaluator] = None,
     progress: Progress = None,
     **settings: Any,
 ) -> Run:
@@ -563,13 +603,15 @@ def run(
         directory: A run directory to work in. There, whatever ends a search leaves a checkpoint, and :func:`fpsrl.resume`
             goes on. Without it, nothing is written.
         force: Whether an old run in that directory gives way.
+        evaluator: Machines that train networks and score candidates, such as :class:`fpsrl.ray.Evaluator`.
         progress: See :data:`fpsrl.Progress`.
         settings: Other settings, as :meth:`Problem.replace` takes them.
     """
     _meant_problem(problem)
     problem = problem.replace(**settings) if settings else problem
     if directory is None:
-        return search(fit(problem, log, progress=progress), progress=progress).judge(progress=progress)
+        worlds = fit(problem, log, evaluator=evaluator, progress=progress)
+        return search(worlds, evaluator=evaluator, progress=progress).judge(progress=progress)
     if problem._simulator is not None:
         told = "a function is no world that a directory can hold"
         raise ProblemError(told, remedy="leave the directory out; `run.save(directory)` keeps what was found")
@@ -577,14 +619,16 @@ def run(
         told = "a run in a directory begins with the data themselves, and a Log was given"
         raise LogError(told, remedy="give the frame or the file that the log was made of")
     problem, frames = problem._with(log)
-    inner = core.run_in(problem._checked(), frames, os.fspath(directory), force, listener(progress))
+    lent = _lent(evaluator, problem)
+    inner = core.run_in(problem._checked(), frames, os.fspath(directory), force, listener(progress), lent)
     return Run._of(inner, problem)
 
 
-def resume(directory: _Path, *, progress: Progress = None) -> Run:
-    """Goes on with an interrupted run, and finds what an uninterrupted one finds."""
-    inner = core.resume(os.fspath(directory), listener(progress))
-    return Run._of(inner, _in(directory))
+def resume(directory: _Path, *, evaluator: Optional[Evaluator] = None, progress: Progress = None) -> Run:
+    """Goes on with an interrupted run, and finds what an uninterrupted one finds; with other machines than before, too."""
+    problem = _in(directory)
+    inner = core.resume(os.fspath(directory), listener(progress), _lent(evaluator, problem))
+    return Run._of(inner, problem)
 
 
 def load(

@@ -181,19 +181,19 @@ impl Case {
     }
 
     /// Lets one of our optimisers search.
-    fn search<M: Method>(&self, settings: &Problem, budget: u64) -> Record {
+    fn search<M: Method>(&self, settings: &Problem, budget: u64) -> fpsrl::Result<Record> {
         let method = M::begin(&settings.system, &settings.search, &self.space, self.worlds.len());
         let watch = Watch::new(self.threads(), budget);
         // Its own patience and number of rounds do not count: everybody has the same steps.
         let mut search = Search::new(&self.space, method, &watch, Limits::default());
         let began = Instant::now();
         while search.ending().is_none() && !watch.is_spent() {
-            search.step();
+            search.step()?;
         }
         let seconds = began.elapsed().as_secs_f64();
         let finished = search.ending().is_some();
         let last = finished.then(|| search.optimiser().best().0);
-        self.record(watch.counts(), seconds, finished, watch.curve(last))
+        Ok(self.record(watch.counts(), seconds, finished, watch.curve(last)))
     }
 }
 
@@ -209,10 +209,10 @@ fn run(directory: &str, optimiser: &str, seed: &str, steps: &str) -> Result<()> 
     let evaluations = if optimiser == "shade" { planned } else { budget as usize };
     settings.search.iterations = (evaluations / particles).saturating_sub(1);
     let record = match optimiser {
-        "auto" => case.search::<Race>(&settings, budget),
-        "swarm" => case.search::<RingSwarm>(&settings, budget),
-        "shade" => case.search::<Shade>(&settings, budget),
-        "cma-es" => case.search::<CmaEs>(&settings, budget),
+        "auto" => case.search::<Race>(&settings, budget)?,
+        "swarm" => case.search::<RingSwarm>(&settings, budget)?,
+        "shade" => case.search::<Shade>(&settings, budget)?,
+        "cma-es" => case.search::<CmaEs>(&settings, budget)?,
         _ => return Err(USAGE.into()),
     };
     println!("{}", serde_json::to_string(&record)?);
@@ -267,7 +267,7 @@ fn serve(directory: &str) -> Result<()> {
             }
             Request::Score { positions } => {
                 let positions = case.all_scaled(&positions)?;
-                serde_json::to_string(&score(&watch, &positions))?
+                serde_json::to_string(&score(&watch, &positions)?)?
             }
             Request::Judge { positions } => {
                 let returns = case.judge(&case.all_scaled(&positions)?);
@@ -302,13 +302,13 @@ fn begun(case: &Case) -> Begun {
 }
 
 /// Scores positions in full: optimisers of others cannot say what they have to beat.
-fn score<E: Evaluator>(watch: &Watch<E>, positions: &[Vec<f64>]) -> Scored {
+fn score<E: Evaluator>(watch: &Watch<E>, positions: &[Vec<f64>]) -> fpsrl::Result<Scored> {
     let whole = |position| Trial { position, to_beat: f64::NEG_INFINITY, scope: Scope::Whole };
     let trials: Vec<Trial<'_>> = positions.iter().map(|position| whole(position.as_slice())).collect();
-    let scores = watch.score(&trials);
-    Scored {
+    let scores = watch.score(&trials)?;
+    Ok(Scored {
         fitness: scores.iter().map(|score| score.value.filter(|value| value.is_finite())).collect(),
         steps: scores.iter().map(|score| score.model_steps).collect(),
         spent: watch.is_spent(),
-    }
+    })
 }

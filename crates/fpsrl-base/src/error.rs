@@ -145,6 +145,14 @@ pub enum Error {
         /// What was interrupted.
         stage: &'static str,
     },
+    /// Other machines that should have worked for this one could not.
+    #[error("{problem}")]
+    Elsewhere {
+        /// What went wrong, and on which machine.
+        problem: String,
+        /// What to do.
+        remedy: Remedy,
+    },
     /// A failure of ours, which no input should be able to cause.
     #[error("internal failure: {0}")]
     Internal(&'static str),
@@ -190,7 +198,8 @@ impl Error {
             Error::Setting { remedy, .. }
             | Error::Malformed { remedy, .. }
             | Error::Cell { remedy, .. }
-            | Error::Mismatch { remedy, .. } => {
+            | Error::Mismatch { remedy, .. }
+            | Error::Elsewhere { remedy, .. } => {
                 return (!remedy.is_empty()).then(|| remedy.clone());
             }
             Error::NewerFormat { .. } => "use the fpsrl that wrote it, or a newer one".into(),

@@ -325,6 +325,48 @@ impl Progress {
         };
         Self { listener: Some(Arc::new(listener)), stop: self.stop.clone() }
     }
+
+    /// Parts of a longer stage that are under way at the same time, which report as one: each counts for its weight.
+    ///
+    /// ```
+    /// use fpsrl_base::progress::{Progress, Stage, Status};
+    /// let parts = Progress::silent().side_by_side(&[1, 3]);
+    /// parts.iter().for_each(|part| part.begin(Stage::Fit, 500));
+    /// parts[1].update(Stage::Fit, 250, Status::At("half of three quarters"));
+    /// ```
+    pub fn side_by_side(&self, weights: &[u64]) -> Vec<Self> {
+        let total: u64 = weights.iter().sum();
+        let whole = self.clone();
+        let begun = Arc::new(AtomicBool::new(false));
+        let open = Arc::new(AtomicU64::new(weights.len() as u64));
+        let units: Arc<Vec<AtomicU64>> = Arc::new(weights.iter().map(|_| AtomicU64::new(0)).collect());
+        let part = |(index, &weight): (usize, &u64)| {
+            let (whole, begun, open, units) = (whole.clone(), begun.clone(), open.clone(), units.clone());
+            let own_total = AtomicU64::new(1);
+            let listener = move |event: &Event| match event {
+                Event::Began { stage, total: own } => {
+                    own_total.store((*own).max(1), Ordering::Relaxed);
+                    if !begun.swap(true, Ordering::Relaxed) {
+                        whole.begin(*stage, total * FINE);
+                    }
+                }
+                Event::Advanced { stage, done, status } => {
+                    let share = *done as f64 / own_total.load(Ordering::Relaxed) as f64;
+                    units[index].fetch_max((share * (weight * FINE) as f64) as u64, Ordering::Relaxed);
+                    let done = units.iter().map(|units| units.load(Ordering::Relaxed)).sum();
+                    whole.update(*stage, done, status.clone());
+                }
+                Event::Ended { stage } => {
+                    if open.fetch_sub(1, Ordering::Relaxed) == 1 {
+                        whole.end(*stage);
+                    }
+                }
+                Event::Noticed(notice) => whole.notice(notice.clone()),
+            };
+            Self { listener: Some(Arc::new(listener)), stop: self.stop.clone() }
+        };
+        weights.iter().enumerate().map(part).collect()
+    }
 }
 
 #[cfg(test)]
@@ -347,6 +389,21 @@ mod tests {
         let advanced = |done| Event::Advanced { stage: Stage::Fit, done, status: Status::Counting };
         let began = Event::Began { stage: Stage::Fit, total: 2_000 };
         assert_eq!(*seen.lock().unwrap(), [began, advanced(500), advanced(1_500), Event::Ended { stage: Stage::Fit }]);
+    }
+
+    #[test]
+    fn parts_side_by_side_report_as_one_stage() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let listener = Arc::clone(&seen);
+        let whole = Progress::new(move |event| listener.lock().unwrap().push(event.clone()));
+        let parts = whole.side_by_side(&[1, 3]);
+        parts.iter().for_each(|part| part.begin(Stage::Fit, 4));
+        parts[1].update(Stage::Fit, 2, Status::Counting);
+        parts[0].update(Stage::Fit, 4, Status::Counting);
+        parts.iter().for_each(|part| part.end(Stage::Fit));
+        let advanced = |done| Event::Advanced { stage: Stage::Fit, done, status: Status::Counting };
+        let began = Event::Began { stage: Stage::Fit, total: 4_000 };
+        assert_eq!(*seen.lock().unwrap(), [began, advanced(1_500), advanced(2_500), Event::Ended { stage: Stage::Fit }]);
     }
 
     #[test]

@@ -67,14 +67,16 @@ const FIT_EXAMPLES: &str = "\
 A log of your own: put it as transitions.csv into a directory, beside a problem.toml without `plant`.
 
 Examples:
-  fpsrl fit runs/mountain-car-seed1";
+  fpsrl fit runs/mountain-car-seed1
+  fpsrl fit runs/mountain-car-seed1 --ray";
 
 const SEARCH_EXAMPLES: &str = "\
 Examples:
   fpsrl search runs/mountain-car-seed1
   fpsrl search runs/mountain-car-seed1 --effort thorough
   fpsrl search runs/mountain-car-seed1 --budget 5m --front
-  fpsrl search runs/mountain-car-seed1 --optimiser swarm --rules 3 --iterations 500";
+  fpsrl search runs/mountain-car-seed1 --optimiser swarm --rules 3 --iterations 500
+  fpsrl search runs/mountain-car-seed1 --ray 10.0.0.5:6379";
 
 const NFQ_EXAMPLES: &str = "\
 Neural fitted Q iteration learns a policy that nobody can read, from the same log; it is the paper's yardstick. It tries
@@ -136,7 +138,7 @@ pub enum Verb {
     Generate(New),
     /// Learn the world model of a run directory
     #[command(after_help = FIT_EXAMPLES)]
-    Fit(Existing),
+    Fit(FitArguments),
     /// Search rules on the world model of a run directory
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(SearchArguments),
@@ -185,9 +187,32 @@ pub struct RunArguments {
     pub new: New,
     #[command(flatten)]
     pub pace: Pace,
+    #[command(flatten)]
+    pub machines: Machines,
     /// Search the best plans too: how much any policy could reach on the world model
     #[arg(long)]
     pub ceiling: bool,
+}
+
+/// Other machines than this one; the result is the same.
+#[derive(Debug, Args)]
+pub struct Machines {
+    /// Train and score on the machines of a Ray cluster: the one at ADDRESS (host:port, or auto), or one that is started here.
+    /// Needs the `fpsrl` that pip installs, with Ray. Write it behind the directory
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1)]
+    pub ray: Option<Option<String>>,
+    /// Workers of the Ray cluster to use, one for each CPU, at most
+    #[arg(long, value_name = "COUNT", requires = "ray", value_parser = clap::value_parser!(u32).range(1..))]
+    pub workers: Option<u32>,
+}
+
+/// A run directory to learn worlds in.
+#[derive(Debug, Args)]
+pub struct FitArguments {
+    #[command(flatten)]
+    pub existing: Existing,
+    #[command(flatten)]
+    pub machines: Machines,
 }
 
 /// A run directory to evaluate.
@@ -316,6 +341,8 @@ pub struct SearchArguments {
     pub swarm: Swarm,
     #[command(flatten)]
     pub pace: Pace,
+    #[command(flatten)]
+    pub machines: Machines,
 }
 
 /// Settings of the search.

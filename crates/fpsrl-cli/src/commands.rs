@@ -5,16 +5,18 @@ mod report;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fpsrl::problem::{OptimiserKind, WrittenProblem};
 use fpsrl::reproduce::Reproduction;
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::run::{REPORT, ReportOptions};
 use fpsrl::search::SearchOptions;
+use fpsrl::stage::Cluster;
 
-use crate::Failure;
+use crate::{Failure, Host};
 use crate::arguments::{
-    Arguments, EvaluateArguments, Existing, Manner, New, NfqArguments, ReproduceArguments, RunArguments,
+    Arguments, EvaluateArguments, Existing, FitArguments, Machines, Manner, New, NfqArguments, ReproduceArguments, RunArguments,
     SearchArguments, Verb,
 };
 use crate::exports;
@@ -23,11 +25,11 @@ use crate::progress::Bars;
 use crate::table;
 
 /// Does what the arguments say.
-pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
+pub fn execute(arguments: &Arguments, host: &dyn Host) -> Result<(), Failure> {
     match &arguments.verb {
         Verb::Run(arguments) => match &arguments.resume {
-            Some(directory) => resume(directory, arguments),
-            None => run_all(arguments),
+            Some(directory) => resume(directory, arguments, host),
+            None => run_all(arguments, host),
         },
         Verb::Init(arguments) => own_log::draft(arguments),
         Verb::Check(arguments) => own_log::check(arguments),
@@ -36,11 +38,15 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
             let run = generate(new, &bars)?;
             finish(&run, &new.manner, &bars)
         }
-        Verb::Fit(existing) => on_existing(existing, |run, bars| run.fit(bars).map(drop)),
-        Verb::Search(SearchArguments { existing, swarm, pace }) => on_existing(existing, |run, bars| {
-            let problem = run.problem_with(|written| swarm.apply(written))?;
-            run.search_for(&problem, pace.options(&problem), bars).map(drop)
-        }),
+        Verb::Fit(FitArguments { existing, machines }) => {
+            on_existing_with(existing, machines.of(host)?, |run, bars| run.fit(bars).map(drop))
+        }
+        Verb::Search(SearchArguments { existing, swarm, pace, machines }) => {
+            on_existing_with(existing, machines.of(host)?, |run, bars| {
+                let problem = run.problem_with(|written| swarm.apply(written))?;
+                run.search_for(&problem, pace.options(&problem), bars).map(drop)
+            })
+        }
         Verb::Evaluate(EvaluateArguments { existing, ceiling }) => on_existing(existing, |run, bars| {
             let options = SearchOptions::of(&run.problem()?.search, true);
             run.evaluate(options, bars)?;
@@ -59,10 +65,12 @@ pub fn execute(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn run_all(arguments: &RunArguments) -> Result<(), Failure> {
+fn run_all(arguments: &RunArguments, host: &dyn Host) -> Result<(), Failure> {
     let manner = &arguments.new.manner;
     let bars = begin(manner);
-    let run = generate(&arguments.new, &bars)?;
+    // Machines that are not there are better known before than after the log was read.
+    let cluster = arguments.machines.of(host)?;
+    let run = generate(&arguments.new, &bars)?.on(cluster);
     let _lock = run.lock()?;
     let options = arguments.pace.options(&run.problem()?);
     let stages = || {
@@ -78,10 +86,10 @@ fn run_all(arguments: &RunArguments) -> Result<(), Failure> {
     finish(&run, manner, &bars)
 }
 
-fn resume(directory: &Path, arguments: &RunArguments) -> Result<(), Failure> {
+fn resume(directory: &Path, arguments: &RunArguments, host: &dyn Host) -> Result<(), Failure> {
     let manner = &arguments.new.manner;
     let bars = begin(manner);
-    let run = RunDirectory::open(directory)?;
+    let run = RunDirectory::open(directory)?.on(arguments.machines.of(host)?);
     let _lock = run.lock()?;
     let options = arguments.pace.options(&run.problem()?);
     let stages = || {
@@ -108,7 +116,19 @@ fn resumable(error: fpsrl::Error, directory: &Path) -> Failure {
             let hint = format!("go on with `fpsrl run --resume {}`", directory.display());
             Failure::Interrupted { message: error.to_string(), hint }
         }
+        fpsrl::Error::Elsewhere { problem, remedy } => {
+            let kept = format!("; what was done is kept: `fpsrl run --resume {}` goes on", directory.display());
+            Failure::Library(fpsrl::Error::Elsewhere { problem, remedy: remedy.then(&kept) })
+        }
         other => Failure::Library(other),
+    }
+}
+
+impl Machines {
+    /// The machines that were asked for, if any were.
+    fn of(&self, host: &dyn Host) -> fpsrl::Result<Option<Arc<dyn Cluster>>> {
+        let Some(address) = &self.ray else { return Ok(None) };
+        host.ray(address.as_deref(), self.workers.map(|workers| workers as usize)).map(Some)
     }
 }
 
@@ -164,8 +184,17 @@ fn on_existing(
     existing: &Existing,
     stage: impl FnOnce(&RunDirectory, &Bars) -> fpsrl::Result<()>,
 ) -> Result<(), Failure> {
+    on_existing_with(existing, None, stage)
+}
+
+/// The same, with other machines if there are any.
+fn on_existing_with(
+    existing: &Existing,
+    cluster: Option<Arc<dyn Cluster>>,
+    stage: impl FnOnce(&RunDirectory, &Bars) -> fpsrl::Result<()>,
+) -> Result<(), Failure> {
     let bars = begin(&existing.manner);
-    let run = RunDirectory::open(&existing.directory)?;
+    let run = RunDirectory::open(&existing.directory)?.on(cluster);
     let _lock = run.lock()?;
     stage(&run, &bars).map_err(|error| resumable(error, &existing.directory))?;
     finish(&run, &existing.manner, &bars)

@@ -14,10 +14,12 @@ mod table;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::panic::{self, PanicHookInfo};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::Arc;
 
 use clap::Parser;
 use fpsrl::remedy::{Part, Remedy};
+use fpsrl::stage::Cluster;
 
 use arguments::Arguments;
 
@@ -49,6 +51,24 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// What the command can do only where it lives inside another program.
+pub trait Host: Sync {
+    /// Machines of a Ray cluster: the one at an address, or one that is started here. `workers` are the most to be used.
+    fn ray(&self, address: Option<&str>, workers: Option<usize>) -> fpsrl::Result<Arc<dyn Cluster>>;
+}
+
+/// The command as a program of its own.
+struct Alone;
+
+impl Host for Alone {
+    fn ray(&self, _: Option<&str>, _: Option<usize>) -> fpsrl::Result<Arc<dyn Cluster>> {
+        Err(fpsrl::Error::Elsewhere {
+            problem: "this `fpsrl` is a program of its own and cannot reach Ray, which lives in Python".into(),
+            remedy: "use the `fpsrl` that pip installs: `pip install '.[ray]'` at the root of the repository".into(),
+        })
+    }
+}
+
 /// Runs the command with its arguments, the first of which is its own name; returns its exit code.
 ///
 /// It is the process's only business: it catches Ctrl-C, and reports panics as bugs.
@@ -58,6 +78,11 @@ impl From<io::Error> for Failure {
 /// assert_eq!(fpsrl_cli::run(["fpsrl", "explain", "no/such/run", "--quiet"].map(Into::into)), 2);
 /// ```
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    run_in(arguments, &Alone)
+}
+
+/// The same inside another program, which lends what it has.
+pub fn run_in(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) -> u8 {
     panic::set_hook(Box::new(report_panic));
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -67,7 +92,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    match panic::catch_unwind(|| commands::execute(&arguments)) {
+    match panic::catch_unwind(AssertUnwindSafe(|| commands::execute(&arguments, host))) {
         Ok(Ok(())) => 0,
         // Whoever read our output has seen enough: `fpsrl … | head` is no error.
         Ok(Err(Failure::Output(error))) if error.kind() == io::ErrorKind::BrokenPipe => 0,

@@ -67,6 +67,7 @@ fn exception(py: Python<'_>, error: &Error, about: About) -> PyResult<PyErr> {
             details.set_item("file", path.display().to_string())?;
             if about == About::Policy { "PolicyError" } else { "RunError" }
         }
+        Error::Elsewhere { .. } => "ClusterError",
         Error::Stopped { .. } => "Stopped",
         _ => "InternalError",
     };

@@ -3,6 +3,7 @@
 //! What users see is the package `fpsrl` in `python/`, which is written in Python above this module. Here is only what
 //! Python cannot do: artefacts as objects, arrays in and out, work without Python's lock that still hears Ctrl-C.
 
+mod cluster;
 mod columns;
 mod command;
 mod error;
@@ -18,6 +19,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::cluster::{Scorer, Workshop, instruction_set};
     #[pymodule_export]
     use super::command::command;
     #[pymodule_export]

@@ -8,12 +8,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::NetworkWorld;
-use super::fit::{Member, fit_member};
+use super::fit::{Member, Trainers, fit_member, members_elsewhere};
 use super::known::KnownParts;
 use super::model::WorldModel;
 use super::support::{CautiousWorld, Support};
 use crate::WorldSettings;
-use fpsrl_base::error::Result;
+use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::Progress;
 use fpsrl_data::System;
 use fpsrl_data::split::{FEWEST_ROWS, groups};
@@ -103,6 +103,17 @@ impl LearnedWorlds {
         transitions: &Transitions,
         progress: &Progress,
     ) -> Result<Self> {
+        Self::learn_on(system, settings, transitions, None, progress)
+    }
+
+    /// The same; networks are trained elsewhere if somebody is given who does so. The worlds are the same.
+    pub fn learn_on(
+        system: &System,
+        settings: &WorldSettings,
+        transitions: &Transitions,
+        trainers: Option<&dyn Trainers>,
+        progress: &Progress,
+    ) -> Result<Self> {
         let shares = Shares::new(system, settings, transitions);
         let judged = !shares.judge.is_empty();
         let count = settings.members;
@@ -110,25 +121,49 @@ impl LearnedWorlds {
         let first = if settings.layers.each().len() > 1 { 3 } else { 1 };
         let each = (first + count - 1) as u64;
         let total = each * (1 + u64::from(judged));
-        let learn = |log: &Transitions, left_out_by: Option<&[usize]>, begun: u64| -> Result<Vec<WorldModel>> {
-            let mut worlds = vec![fit_member(
-                system,
-                settings,
-                log,
-                &Member::default(),
-                &progress.portion(begun, begun + first as u64, total),
-            )?];
-            for number in 1..count {
-                let left_out: Option<Vec<bool>> =
-                    left_out_by.map(|groups| groups.iter().map(|group| *group == number).collect());
-                let member = Member { number: number as u32, like: Some(&worlds[0]), left_out: left_out.as_deref() };
-                let from = begun + (first + number - 1) as u64;
-                worlds.push(fit_member(system, settings, log, &member, &progress.portion(from, from + 1, total))?);
-            }
-            Ok(worlds)
+        let learn = |is_judge: bool, number: usize, like: Option<&WorldModel>, progress: &Progress| {
+            let log = if is_judge { &shares.judge } else { &shares.members };
+            let left_out: Option<Vec<bool>> = (!is_judge && number > 0)
+                .then(|| shares.left_out_by.iter().map(|group| *group == number).collect());
+            let member = Member { is_judge, number: number as u32, like, left_out: left_out.as_deref() };
+            fit_member(system, settings, log, &member, trainers, progress)
         };
-        let mut members = learn(&shares.members, Some(&shares.left_out_by), 0)?;
-        let judges = if judged { learn(&shares.judge, None, each)? } else { Vec::new() };
+        let (mut members, judges) = match trainers {
+            Some(_) => {
+                // Members and judge share nothing: whoever has many machines keeps them all at work.
+                let weights: Vec<u64> = (0..total)
+                    .filter(|unit| unit % each == 0 || unit % each >= first as u64)
+                    .map(|unit| if unit % each == 0 { first as u64 } else { 1 })
+                    .collect();
+                let parts = progress.side_by_side(&weights);
+                let group = |is_judge: bool| {
+                    let own = &parts[usize::from(is_judge) * count..];
+                    members_elsewhere(count, own[0].clone(), &own[1..count], |number, like, progress: &Progress| {
+                        learn(is_judge, number, like, progress)
+                    })
+                };
+                std::thread::scope(|scope| {
+                    let judges = judged.then(|| scope.spawn(|| group(true)));
+                    let members = group(false);
+                    let panicked = |_| Err(Error::Internal("the training of a judge panicked"));
+                    let judges = judges.map_or_else(|| Ok(Vec::new()), |one| one.join().unwrap_or_else(panicked));
+                    Ok((members?, judges?))
+                })?
+            }
+            None => {
+                let group = |is_judge: bool, begun: u64| -> Result<Vec<WorldModel>> {
+                    let mut worlds =
+                        vec![learn(is_judge, 0, None, &progress.portion(begun, begun + first as u64, total))?];
+                    for number in 1..count {
+                        let from = begun + (first + number - 1) as u64;
+                        let progress = progress.portion(from, from + 1, total);
+                        worlds.push(learn(is_judge, number, worlds.first(), &progress)?);
+                    }
+                    Ok(worlds)
+                };
+                (group(false, 0)?, if judged { group(true, each)? } else { Vec::new() })
+            }
+        };
         let world = members.remove(0);
         Ok(Self { world, members, judges, support: Some(Support::new(system, settings, transitions)) })
     }

@@ -5,9 +5,13 @@
 //! validation error too; the generalisation rows judge, and decide nothing. Trainings share nothing but the data, so
 //! that neither the number of threads nor their order changes a weight.
 
+mod elsewhere;
 mod linear;
 mod others;
 mod starts;
+
+pub(super) use elsewhere::members_elsewhere;
+pub use elsewhere::{TrainedNetwork, Trainers, TrainingJob, Workshop};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -72,12 +76,14 @@ pub fn fit(
     transitions: &Transitions,
     progress: &Progress,
 ) -> Result<WorldModel> {
-    fit_member(system, settings, transitions, &Member::default(), progress)
+    fit_member(system, settings, transitions, &Member::default(), None, progress)
 }
 
 /// Which member of an ensemble is to be learned; the default is the first, or the only one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Member<'a> {
+    /// Whether it is one of the judge's, which learn from other episodes.
+    pub(super) is_judge: bool,
     /// Its number; the first, 0, learns from all training rows as they are.
     pub(super) number: u32,
     /// The first member, whose choices of depth the others take over.
@@ -122,55 +128,88 @@ impl Member<'_> {
     }
 }
 
-/// Learns one member of an ensemble.
+/// What a member is learned from, before anything is learned.
+struct Prepared {
+    /// Of each row, what the condition of the end says, if it is known.
+    met: Option<Vec<f64>>,
+    /// Of each row, what the plant earns in every step from then on, if it has stopped.
+    later_rewards: Vec<Option<f64>>,
+    /// The system with the seed of the member's first weights.
+    own: System,
+    quantities: Vec<Quantity>,
+    lines: Vec<Option<linear::Line>>,
+}
+
+impl Prepared {
+    /// Of all quantities, or of one alone.
+    fn new(
+        system: &System,
+        settings: &WorldSettings,
+        transitions: &Transitions,
+        member: &Member<'_>,
+        only: Option<usize>,
+    ) -> Result<Self> {
+        check(system, settings, transitions)?;
+        let all = transitions;
+        let met = settings.terminal.as_ref().map(|condition| evaluated(condition, all));
+        let mut later_rewards = match settings.absorbing || met.is_some() {
+            true => absorbing::rewards_from_then_on(all),
+            false => vec![None; all.len()],
+        };
+        for (later, _) in later_rewards.iter_mut().zip(met.iter().flatten()).filter(|(_, met)| **met != 0.0) {
+            *later = later.or(Some(0.0));
+        }
+        // What moves is learned from the rows that move; jumps into absorbing states are learned on their own.
+        let moving: Vec<usize> = (0..all.len()).filter(|&row| later_rewards[row].is_none()).collect();
+        if moving.len() < FEWEST_ROWS && all.len() >= FEWEST_ROWS {
+            return Err(Error::setting(
+                "transitions",
+                format!("{} rows, of which {} do not begin or end in absorbing states", all.len(), moving.len()),
+                format!("a world model needs at least {FEWEST_ROWS} rows that do not"),
+                "record more transitions",
+            ));
+        }
+        let mut transitions = all.rows(&moving);
+        let mut split = Split::new(transitions.len(), system.seed())?;
+        let mut for_the_reward;
+        [for_the_reward, split.training] = member.draw(split.training, &moving, system.seed());
+        if settings.mirror && split.training.len() <= MOST_MIRRORED {
+            let rows = transitions.len();
+            transitions.append(&transitions.mirrored(system));
+            for part in [&mut split.training, &mut for_the_reward] {
+                part.extend(part.clone().into_iter().map(|row| rows + row));
+            }
+        }
+        // Members differ in their first weights too.
+        let own = system.reseeded(member.seed(system.seed()));
+        let mut quantities: Vec<Quantity> = quantities(&own, settings, &transitions, &split, &for_the_reward, only);
+        for quantity in &mut quantities {
+            quantity.needs_network = others::needs_network(settings, member.like, quantity.index);
+        }
+        let lines = linear::take_off(&own, settings, &mut quantities);
+        Ok(Self { met, later_rewards, own, quantities, lines })
+    }
+}
+
+/// Learns one member of an ensemble; its networks are trained elsewhere if somebody is given who does so.
 pub(super) fn fit_member(
     system: &System,
     settings: &WorldSettings,
     transitions: &Transitions,
     member: &Member<'_>,
+    trainers: Option<&dyn Trainers>,
     progress: &Progress,
 ) -> Result<WorldModel> {
-    check(system, settings, transitions)?;
     let all = transitions;
-    let met = settings.terminal.as_ref().map(|condition| evaluated(condition, all));
-    let mut later_rewards = match settings.absorbing || met.is_some() {
-        true => absorbing::rewards_from_then_on(all),
-        false => vec![None; all.len()],
-    };
-    for (later, _) in later_rewards.iter_mut().zip(met.iter().flatten()).filter(|(_, met)| **met != 0.0) {
-        *later = later.or(Some(0.0));
-    }
-    // What moves is learned from the rows that move; jumps into absorbing states are learned on their own.
-    let moving: Vec<usize> = (0..all.len()).filter(|&row| later_rewards[row].is_none()).collect();
-    if moving.len() < FEWEST_ROWS && all.len() >= FEWEST_ROWS {
-        return Err(Error::setting(
-            "transitions",
-            format!("{} rows, of which {} do not begin or end in absorbing states", all.len(), moving.len()),
-            format!("a world model needs at least {FEWEST_ROWS} rows that do not"),
-            "record more transitions",
-        ));
-    }
-    let mut transitions = all.rows(&moving);
-    let mut split = Split::new(transitions.len(), system.seed())?;
-    let mut for_the_reward;
-    [for_the_reward, split.training] = member.draw(split.training, &moving, system.seed());
-    if settings.mirror && split.training.len() <= MOST_MIRRORED {
-        let rows = transitions.len();
-        transitions.append(&transitions.mirrored(system));
-        for part in [&mut split.training, &mut for_the_reward] {
-            part.extend(part.clone().into_iter().map(|row| rows + row));
-        }
-    }
-    // Members differ in their first weights too.
-    let own = &system.reseeded(member.seed(system.seed()));
-    let mut quantities: Vec<Quantity> = quantities(own, settings, &transitions, &split, &for_the_reward);
-    for (index, quantity) in quantities.iter_mut().enumerate() {
-        quantity.needs_network = others::needs_network(settings, member.like, index);
-    }
-    let lines = linear::take_off(own, settings, &mut quantities);
+    let Prepared { met, later_rewards, own, mut quantities, lines } =
+        Prepared::new(system, settings, transitions, member, None)?;
+    let own = &own;
     let plan = Plan::new(settings, &quantities, member.like);
     progress.begin(Stage::Fit, plan.total);
-    let fitted = plan.run(own, settings, &quantities, progress);
+    let fitted = match trainers {
+        Some(trainers) => plan.run_elsewhere(settings, &quantities, member, trainers, progress),
+        None => plan.run(own, settings, &quantities, progress),
+    };
     progress.end(Stage::Fit);
     let mut variables = fitted?;
     linear::put_back(&lines, &mut quantities, member.like, &mut variables);
@@ -338,6 +377,8 @@ fn check(system: &System, settings: &WorldSettings, transitions: &Transitions) -
 
 /// Something to be learned.
 struct Quantity {
+    /// Its place among the state variables; the reward comes after them.
+    index: usize,
     name: String,
     angle: bool,
     inputs: Vec<Scale>,
@@ -358,6 +399,7 @@ fn quantities(
     transitions: &Transitions,
     split: &Split,
     for_the_reward: &[usize],
+    only: Option<usize>,
 ) -> Vec<Quantity> {
     let scaled = |(blind, column): (bool, &Vec<f64>)| {
         // On this scale everything is 0.
@@ -385,6 +427,7 @@ fn quantities(
     wanted
         .into_par_iter()
         .enumerate()
+        .filter(|(index, _)| only.is_none_or(|only| only == *index))
         .map(|(index, (name, angle, inputs, values))| {
             let output = Scale::standard(&values);
             let targets: Vec<f64> = values.iter().map(|&value| output.apply(value)).collect();
@@ -397,6 +440,7 @@ fn quantities(
                 trees.splice(0..0, stop);
             }
             Quantity {
+                index,
                 name,
                 angle,
                 inputs: scales[..inputs].to_vec(),
@@ -413,6 +457,9 @@ fn quantities(
         })
         .collect()
 }
+
+/// A trained network: its quantity, its depth, its errors and its weights.
+type Network = (usize, usize, DepthError, Vec<f64>);
 
 /// What has to be trained, and how its progress is counted.
 struct Plan {
@@ -439,15 +486,14 @@ impl Plan {
         let epochs = settings.epochs;
         let probe = if restarts == 1 { epochs } else { (epochs as f64 * PROBE).ceil() as usize };
         let mut plan = Self { tasks, probe, restarts, total: 0, done: AtomicU64::new(0) };
-        plan.total = plan
-            .tasks
-            .iter()
-            .map(|&(index, depth)| {
-                let unit = cost(settings, &quantities[index], depth);
-                unit * (plan.restarts * plan.probe + epochs - plan.probe) as u64
-            })
-            .sum();
+        plan.total =
+            plan.tasks.iter().map(|&(index, depth)| plan.units(settings, &quantities[index], depth)).sum();
         plan
+    }
+
+    /// What all trainings of a network cost.
+    fn units(&self, settings: &WorldSettings, quantity: &Quantity, depth: usize) -> u64 {
+        cost(settings, quantity, depth) * (self.restarts * self.probe + settings.epochs - self.probe) as u64
     }
 
     fn run(
@@ -481,7 +527,7 @@ impl Plan {
                 group.into_iter().flatten().reduce(|best, next| if next.error() < best.error() { next } else { best })
             })
             .collect();
-        let networks: Vec<(usize, usize, DepthError, Vec<f64>)> = self
+        let networks: Vec<Network> = self
             .tasks
             .par_iter()
             .zip(best)
@@ -492,12 +538,7 @@ impl Plan {
                 let unit = cost(settings, quantity, depth);
                 let Some(mut training) = training else {
                     // Nothing to learn: all weights 0 predict the constant, exactly.
-                    self.count(
-                        (self.restarts * self.probe + settings.epochs - self.probe) as u64 * unit,
-                        quantity,
-                        0.0,
-                        progress,
-                    );
+                    self.count(self.units(settings, quantity, depth), quantity, 0.0, progress);
                     let error =
                         DepthError { layers: depth, validation_error: 0.0, generalisation_error: 0.0, epochs: 0 };
                     return (index, depth, error, vec![0.0; shape.parameters()]);
@@ -516,30 +557,7 @@ impl Plan {
         if progress.stop_requested() {
             return Err(Error::Stopped { stage: "fit" });
         }
-        quantities
-            .iter()
-            .enumerate()
-            .map(|(index, quantity)| {
-                let mut own: Vec<&(usize, usize, DepthError, Vec<f64>)> =
-                    networks.iter().filter(|network| network.0 == index).collect();
-                own.sort_by_key(|network| network.1);
-                let (_, depth, error, parameters) = own
-                    .iter()
-                    .copied()
-                    .reduce(|best, next| if next.2.validation_error < best.2.validation_error { next } else { best })
-                    .ok_or(Error::Internal("no network was trained"))?;
-                Ok(VariableModel {
-                    name: quantity.name.clone(),
-                    angle: quantity.angle,
-                    inputs: quantity.inputs.clone(),
-                    output: quantity.output,
-                    validation_error: error.validation_error,
-                    generalisation_error: error.generalisation_error,
-                    depths: own.iter().map(|network| network.2).collect(),
-                    predictor: Predictor::Network(shape(settings, quantity, *depth).network(parameters)),
-                })
-            })
-            .collect()
+        chosen(settings, quantities, &networks)
     }
 
     /// Runs so many epochs more, or until the training has ended or the user has had enough.
@@ -563,6 +581,34 @@ impl Plan {
         let status = Status::Training { variable: quantity.name.clone(), error };
         progress.update(Stage::Fit, done, status);
     }
+}
+
+/// Of the networks of each quantity, the one with the least validation error.
+fn chosen(settings: &WorldSettings, quantities: &[Quantity], networks: &[Network]) -> Result<Vec<VariableModel>> {
+    quantities
+        .iter()
+        .enumerate()
+        .map(|(index, quantity)| {
+            let mut own: Vec<&Network> =
+                networks.iter().filter(|network| network.0 == index).collect();
+            own.sort_by_key(|network| network.1);
+            let (_, depth, error, parameters) = own
+                .iter()
+                .copied()
+                .reduce(|best, next| if next.2.validation_error < best.2.validation_error { next } else { best })
+                .ok_or(Error::Internal("no network was trained"))?;
+            Ok(VariableModel {
+                name: quantity.name.clone(),
+                angle: quantity.angle,
+                inputs: quantity.inputs.clone(),
+                output: quantity.output,
+                validation_error: error.validation_error,
+                generalisation_error: error.generalisation_error,
+                depths: own.iter().map(|network| network.2).collect(),
+                predictor: Predictor::Network(shape(settings, quantity, *depth).network(parameters)),
+            })
+        })
+        .collect()
 }
 
 /// A training from its start; none for what needs none, such as a constant.

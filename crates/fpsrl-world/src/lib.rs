@@ -34,6 +34,7 @@ pub mod training;
 
 pub use actuator::Actuator;
 pub use ensemble::LearnedWorlds;
+pub use fit::{TrainedNetwork, Trainers, TrainingJob, Workshop};
 pub use kernel::WIDEST;
 pub use lag::LaggedWorld;
 pub use learned::NetworkWorld;

@@ -146,7 +146,7 @@ fn a_position_that_is_scored_on_a_part_of_the_horizon_earns_what_it_earns_until_
     let position: Vec<f64> = space.low().iter().zip(space.high()).map(|(low, high)| 0.4 * low + 0.6 * high).collect();
     let score = |steps| {
         let scope = Scope::Part { first: 5, starts: 12, member: Some(0), steps };
-        threads.score(&[Trial { position: &position, to_beat: f64::NEG_INFINITY, scope }])[0]
+        threads.score(&[Trial { position: &position, to_beat: f64::NEG_INFINITY, scope }]).unwrap()[0]
     };
     let short = score(Some(7));
     assert_eq!(short.model_steps, 7 * 12);

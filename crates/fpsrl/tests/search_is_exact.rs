@@ -130,7 +130,7 @@ fn several_worlds_cost_no_more_rollouts_than_one() {
         let options = SearchOptions::of(&case.problem.search, false);
         let mut search: Found<'_, RingSwarm> =
             Search::begin(&case.problem.system, &case.problem.search, &case.space, worlds, options);
-        search.step();
+        search.step().unwrap();
         search.records()[0].model_steps
     };
     assert_eq!(steps(vec![&case.plant]), steps(vec![&case.plant; 5]));
@@ -166,7 +166,7 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
         let rounds = whole.records().len();
         let mut first = case.search::<M>(&case.learned, true);
         for round in 1..=rounds {
-            first.step();
+            first.step().unwrap();
             // Of a long search, a few moments of each of its stages.
             if round % (1 + rounds / 12) != 1 && round != rounds {
                 continue;
@@ -193,7 +193,7 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
 fn a_state_of_another_problem_is_not_taken() {
     fn check<M: Method>(own: &Case, other: &Case) {
         let mut search = own.search::<M>(&own.learned, true);
-        search.step();
+        search.step().unwrap();
         let state = search.state().optimiser;
         assert!(M::restore(&own.problem.system, &own.problem.search, &own.space, 1, state.clone()).is_some());
         assert!(M::restore(&other.problem.system, &other.problem.search, &other.space, 1, state).is_none());

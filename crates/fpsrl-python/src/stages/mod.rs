@@ -13,6 +13,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::cluster::cluster_of;
 use crate::columns::{Frame, tables};
 use crate::error::{About, raised};
 use crate::export::{Export, Exported};
@@ -81,6 +82,12 @@ impl Log {
         self.inner.transitions().len()
     }
 
+    /// Makes a run directory of it.
+    fn save(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        let saved = py.detach(|| run::save_log(&self.inner, &path, force));
+        saved.map(drop).map_err(|error| raised(py, &error, About::Run))
+    }
+
     /// The transitions, an array a column, called as in `transitions.csv`.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (system, log) = (self.inner.system(), self.inner.transitions());
@@ -109,10 +116,19 @@ impl Log {
     }
 
     /// Learns worlds from it.
-    #[pyo3(signature = (problem=None, listener=None))]
-    fn fit(&self, py: Python<'_>, problem: Option<&Problem>, listener: Listener<'_, '_>) -> PyResult<Worlds> {
+    #[pyo3(signature = (problem=None, listener=None, evaluator=None))]
+    fn fit(
+        &self,
+        py: Python<'_>,
+        problem: Option<&Problem>,
+        listener: Listener<'_, '_>,
+        evaluator: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Worlds> {
         let settings = &problem.map_or(self.inner.problem(), |problem| &problem.inner).world;
-        let worlds = watched(py, listener, About::Log, |progress| self.inner.fit(settings, progress));
+        let cluster = cluster_of(evaluator, self.simulator.clone());
+        let worlds = watched(py, listener, About::Log, |progress| {
+            self.inner.fit_on(settings, cluster.as_deref(), progress)
+        });
         let worlds = worlds.map_err(|error| with_cause(py, &self.simulator, error))?;
         Ok(Worlds::of(worlds, self.simulator.clone()))
     }
@@ -318,7 +334,7 @@ impl Judged {
 
 /// Makes every stage in a run directory, as `fpsrl run` does: a search that is ended early leaves its checkpoint there.
 #[pyfunction]
-#[pyo3(signature = (problem, frames, path, force, listener=None))]
+#[pyo3(signature = (problem, frames, path, force, listener=None, evaluator=None))]
 pub fn run_in(
     py: Python<'_>,
     problem: &Problem,
@@ -326,12 +342,14 @@ pub fn run_in(
     path: PathBuf,
     force: bool,
     listener: Listener<'_, '_>,
+    evaluator: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Judged> {
+    let cluster = cluster_of(evaluator, None);
     let tables = frames.as_deref().map(tables).transpose()?;
     let log = watched(py, listener, About::Log, |progress| log_of(&problem.inner, tables.as_deref(), progress))?;
     drop(tables);
     let done = watched(py, listener, About::Run, |progress| {
-        let run = run::save_log(&log, &path, force)?;
+        let run = run::save_log(&log, &path, force)?.on(cluster);
         let _lock = run.lock()?;
         run.fit(progress)?;
         finished(&run, progress)
@@ -341,10 +359,16 @@ pub fn run_in(
 
 /// Goes on with an interrupted run.
 #[pyfunction]
-#[pyo3(signature = (path, listener=None))]
-pub fn resume(py: Python<'_>, path: PathBuf, listener: Listener<'_, '_>) -> PyResult<Judged> {
+#[pyo3(signature = (path, listener=None, evaluator=None))]
+pub fn resume(
+    py: Python<'_>,
+    path: PathBuf,
+    listener: Listener<'_, '_>,
+    evaluator: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Judged> {
+    let cluster = cluster_of(evaluator, None);
     let done = watched(py, listener, About::Run, |progress| {
-        let run = RunDirectory::open(&path)?;
+        let run = RunDirectory::open(&path)?.on(cluster);
         let _lock = run.lock()?;
         finished(&run, progress)
     });

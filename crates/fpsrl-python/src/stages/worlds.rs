@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use super::{Checkpoint, Found, Judged, Log};
+use crate::cluster::cluster_of;
 use crate::error::{About, raised};
 use crate::policy::Policy;
 use crate::problem::Problem;
@@ -204,7 +205,7 @@ impl Worlds {
     }
 
     /// Searches rules with the settings of a problem. What is raised for a search that was ended early has where it stood.
-    #[pyo3(signature = (problem, begin_with=None, checkpoint=None, listener=None))]
+    #[pyo3(signature = (problem, begin_with=None, checkpoint=None, listener=None, evaluator=None))]
     fn search(
         &self,
         py: Python<'_>,
@@ -212,6 +213,7 @@ impl Worlds {
         begin_with: Option<&Policy>,
         checkpoint: Option<&Checkpoint>,
         listener: Option<&Bound<'_, PyAny>>,
+        evaluator: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Found> {
         self.fresh();
         let (policy, mut search) = (problem.inner.policy.clone(), problem.inner.search.clone());
@@ -223,11 +225,25 @@ impl Worlds {
         let options = fpsrl::search::SearchOptions::of(&search, true);
         let mut keeper = fpsrl::task::Remember::from(&begun);
         let begin_with = begin_with.map(|policy| &policy.inner);
+        let cluster = cluster_of(evaluator, self.simulator.clone());
         let outcome = watched_closely(py, listener, About::Run, |progress| {
-            let context = fpsrl::stage::SearchContext { options, begin_with, begun, keeper: &mut keeper };
+            let (keeper, cluster) = (&mut keeper, cluster.as_deref());
+            let context = fpsrl::stage::SearchContext { options, begin_with, begun, keeper, cluster };
             self.inner.search_with(&policy, &search, context, progress)
-        })
-        .map_err(|error| self.with_cause(py, error))?;
+        });
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                // What other machines have lost need not be lost.
+                if cluster.is_some()
+                    && let Some((search, begun)) = keeper.into_parts()
+                {
+                    // Not every exception takes it.
+                    let _ = error.value(py).setattr("checkpoint", Checkpoint { policy, search, begun });
+                }
+                return Err(self.with_cause(py, error));
+            }
+        };
         match outcome {
             Outcome::Done(inner) => Ok(Found { inner, simulator: self.simulator.clone() }),
             Outcome::Ended(exception) => {

@@ -1,17 +1,18 @@
 //! Who scores positions: the seam between what is searched and where it is computed.
 //!
-//! An optimiser asks for positions, an evaluator scores them. The one here decodes each into a policy and rolls it out on
-//! the threads of this machine. Another may live elsewhere: all that it is given is a batch of trials, and values do not
-//! depend on who scored what in which order.
+//! An optimiser asks for positions, an evaluator scores them. [`Threads`] decodes each into a policy and rolls it out on the
+//! threads of this machine. [`OtherMachines`] sends them [`Elsewhere`]: all that goes over is a batch of trials, and values
+//! do not depend on who scored what in which order.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::{SearchOptions, outlook};
-use crate::RuleSpace;
-use crate::SearchSettings;
 use crate::optimiser::Scope;
+use crate::{PolicySettings, RuleSpace, SearchSettings};
+use fpsrl_base::error::{Error, Result};
+use fpsrl_base::progress::Progress;
 use fpsrl_data::System;
 use fpsrl_engine::policy::FuzzyKernel;
 use fpsrl_engine::rollout::{Fitness, FitnessFunction, Risk};
@@ -31,13 +32,60 @@ pub struct Trial<'a> {
 /// Scores batches of positions.
 pub trait Evaluator {
     /// The fitness of each trial, in their order. A value is the same to the last bit whatever is to be beaten; none means
-    /// that it does not exceed that.
-    fn score(&self, trials: &[Trial<'_>]) -> Vec<Fitness>;
+    /// that it does not exceed that. Fails where the positions could not be scored at all; then nothing has changed, and the
+    /// same batch may be scored again.
+    fn score(&self, trials: &[Trial<'_>]) -> Result<Vec<Fitness>>;
 }
 
 impl<E: Evaluator + ?Sized> Evaluator for &E {
-    fn score(&self, trials: &[Trial<'_>]) -> Vec<Fitness> {
+    fn score(&self, trials: &[Trial<'_>]) -> Result<Vec<Fitness>> {
         (**self).score(trials)
+    }
+}
+
+impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
+    fn score(&self, trials: &[Trial<'_>]) -> Result<Vec<Fitness>> {
+        (**self).score(trials)
+    }
+}
+
+/// Other machines, which score positions of searches on the worlds that they were given.
+///
+/// What reaches them is the form of the policy and the settings of the search; from these, the worlds and their log, they
+/// make the same space and the same fitness as [`Threads`] does here.
+pub trait Elsewhere: Send + Sync {
+    /// The fitness of each trial, as [`Evaluator::score`] has it, computed as the options say or refused. It looks at
+    /// `progress` often enough that a request to stop is heard within a second, and then fails with
+    /// [`Error::Stopped`](fpsrl_base::Error::Stopped).
+    fn score(&self, form: Form<'_>, trials: &[Trial<'_>], progress: &Progress) -> Result<Vec<Fitness>>;
+}
+
+/// What positions are positions of, and how they are scored.
+#[derive(Clone, Copy, Debug)]
+pub struct Form<'a> {
+    /// The form of the policy.
+    pub policy: &'a PolicySettings,
+    /// The settings of the search.
+    pub search: &'a SearchSettings,
+    /// How the search runs.
+    pub options: SearchOptions,
+}
+
+/// Scores positions on other machines.
+pub struct OtherMachines<'a> {
+    /// The machines.
+    pub machines: &'a dyn Elsewhere,
+    /// What the positions are of.
+    pub form: Form<'a>,
+    /// Says when to stop.
+    pub progress: &'a Progress,
+}
+
+impl Evaluator for OtherMachines<'_> {
+    fn score(&self, trials: &[Trial<'_>]) -> Result<Vec<Fitness>> {
+        let scores = self.machines.score(self.form, trials, self.progress)?;
+        // Whoever answers elsewhere is not ours to trust.
+        if scores.len() == trials.len() { Ok(scores) } else { Err(Error::Internal("a batch came back with other sizes")) }
     }
 }
 
@@ -127,9 +175,9 @@ impl<'a> Threads<'a> {
 }
 
 impl Evaluator for Threads<'_> {
-    fn score(&self, trials: &[Trial<'_>]) -> Vec<Fitness> {
+    fn score(&self, trials: &[Trial<'_>]) -> Result<Vec<Fitness>> {
         let functions: Vec<Arc<FitnessFunction<'_>>> = trials.iter().map(|trial| self.function(trial.scope)).collect();
-        (0..trials.len())
+        let scores = (0..trials.len())
             .into_par_iter()
             // One position at a time: pruning makes their costs too unequal for larger portions.
             .with_max_len(1)
@@ -147,6 +195,7 @@ impl Evaluator for Threads<'_> {
                     function.fitness(kernel, to_beat, room)
                 },
             )
-            .collect()
+            .collect();
+        Ok(scores)
     }
 }

@@ -156,7 +156,7 @@ fn tune(
     let threads = Threads::new(system, settings, &space, worlds.to_vec(), options);
     let mut search = Search::new(&space, tuner, threads, Limits::default());
     while search.ending().is_none() {
-        search.step();
+        search.step()?;
     }
     Ok(search.best().0)
 }

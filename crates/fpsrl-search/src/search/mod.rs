@@ -8,7 +8,7 @@ mod front;
 pub mod methods;
 pub mod race;
 
-pub use evaluator::{Evaluator, Threads, Trial};
+pub use evaluator::{Elsewhere, Evaluator, Form, OtherMachines, Threads, Trial};
 pub use front::{FrontPoint, none_simpler_and_better, thin_out};
 
 use crate::RuleSpace;
@@ -200,8 +200,8 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
         }
     }
 
-    /// Makes one round.
-    pub fn step(&mut self) -> SearchRecord {
+    /// Makes one round. If its positions cannot be scored, the search stands where it stood before.
+    pub fn step(&mut self) -> Result<SearchRecord> {
         let before = self.optimiser.best().1;
         let optimiser = &mut self.optimiser;
         let positions = optimiser.ask().to_vec();
@@ -209,7 +209,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
         let trials: Vec<Trial<'_>> = (0..positions.len())
             .map(|index| Trial { position: &positions[index], to_beat: to_beat[index], scope: optimiser.scope(index) })
             .collect();
-        let scores = self.evaluator.score(&trials);
+        let scores = self.evaluator.score(&trials)?;
         let told: Vec<f64> = scores.iter().map(|score| score.value.unwrap_or(f64::NEG_INFINITY)).collect();
         let (stage, _) = self.optimiser.stage();
         self.optimiser.tell(&told);
@@ -230,7 +230,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
             stage,
         };
         self.records.push(record);
-        record
+        Ok(record)
     }
 
     /// Makes rounds until the search ends; `after` sees the search after each of them.
@@ -248,7 +248,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
             if progress.stop_requested() {
                 break Ending::Stopped;
             }
-            let record = self.step();
+            let record = self.step()?;
             let done = self.optimiser.share_done().map_or(record.iteration as u64, |share| (share * FINE) as u64);
             let (_, doing) = self.optimiser.stage();
             progress.update(Stage::Search, done, Status::Best { value: record.best, doing });

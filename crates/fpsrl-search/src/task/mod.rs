@@ -14,7 +14,10 @@ use crate::baseline::pi;
 use crate::optimiser::{CmaEs, RingSwarm, Scope, Shade};
 use crate::search::methods::{self, Method};
 use crate::search::race::{self, Race, RaceFigures};
-use crate::search::{Ending, Evaluator, FrontPoint, Search, SearchOptions, SearchRecord, SearchState, Threads, Trial};
+use crate::search::{
+    Elsewhere, Ending, Evaluator, Form, FrontPoint, OtherMachines, Search, SearchOptions, SearchRecord, SearchState, Threads,
+    Trial,
+};
 use crate::{Budget, OptimiserKind, PolicySettings, RuleSpace, SearchSettings, WorldSource};
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::Progress;
@@ -44,6 +47,8 @@ pub struct Task<'a> {
     pub options: SearchOptions,
     /// A policy that the search begins with, if there is one.
     pub begin_with: Option<&'a FuzzyPolicy>,
+    /// Machines that score positions in this one's place; they have the worlds and the log already.
+    pub elsewhere: Option<&'a dyn Elsewhere>,
 }
 
 /// What a search has found.
@@ -179,7 +184,7 @@ impl Keeper for Remember {
     }
 }
 
-impl<M: Method> Running for Search<'_, M, Threads<'_>> {
+impl<M: Method, E: Evaluator> Running for Search<'_, M, E> {
     fn records(&self) -> &[SearchRecord] {
         Search::records(self)
     }
@@ -198,14 +203,17 @@ impl Task<'_> {
         }
     }
 
-    /// The settings with a budget in time turned into one in steps, as fast as this machine takes them now.
-    pub fn with_budget_in_steps(&self) -> Result<SearchSettings> {
+    /// The settings with a budget in time turned into one in steps, as fast as they are taken now.
+    pub fn with_budget_in_steps(&self, progress: &Progress) -> Result<SearchSettings> {
         let mut search = self.search.clone();
         if let (OptimiserKind::Auto, Some(Budget::Seconds(seconds))) = (search.optimiser, search.budget) {
             let worlds = self.worlds.on_lanes(self.system, search.caution)?;
             let worlds: Vec<&dyn World> = worlds.iter().map(Box::as_ref).collect();
             let space = self.space(self.policy);
-            let speed = race::steps_a_second(self.system, &search, &space, worlds, self.options);
+            let evaluator = self.evaluator(self.policy, &space, worlds, progress);
+            // Of other machines nobody knows how many there are; what they are sent together must keep them all at work.
+            let together = if self.elsewhere.is_some() { 4_096 } else { 16 * rayon::current_num_threads() };
+            let speed = race::steps_a_second(self.system, &search, &space, &evaluator, together)?;
             self.worlds.check()?;
             search.budget = Some(Budget::Translated { steps: (seconds * speed).max(1.0) as u64, seconds });
         }
@@ -215,6 +223,31 @@ impl Task<'_> {
     /// The space that is searched for policies of a form.
     pub(super) fn space(&self, policy: &PolicySettings) -> RuleSpace {
         methods::space(self.system, policy, self.search, self.transitions)
+    }
+
+    /// Who scores positions of a form.
+    fn evaluator<'s>(
+        &'s self,
+        policy: &'s PolicySettings,
+        space: &'s RuleSpace,
+        worlds: Vec<&'s dyn World>,
+        progress: &'s Progress,
+    ) -> Box<dyn Evaluator + 's> {
+        match self.elsewhere {
+            Some(machines) => {
+                let form = Form { policy, search: self.search, options: self.options };
+                Box::new(OtherMachines { machines, form, progress })
+            }
+            None => Box::new(Threads::new(self.system, self.search, space, worlds, self.options)),
+        }
+    }
+
+    /// Lends an evaluator on this machine's threads to whoever scores positions of this task for a search elsewhere.
+    pub fn evaluating<T>(&self, serve: impl FnOnce(&dyn Evaluator) -> T) -> Result<T> {
+        let worlds = self.worlds.on_lanes(self.system, self.search.caution)?;
+        let worlds = worlds.iter().map(Box::as_ref).collect();
+        let space = self.space(self.policy);
+        Ok(serve(&Threads::new(self.system, self.search, &space, worlds, self.options)))
     }
 
     /// Searches policies of one form.
@@ -248,7 +281,7 @@ impl Task<'_> {
         let earlier_seconds = from.as_ref().and_then(|from| from.records.last()).map_or(0.0, |last| last.seconds);
         let space = self.space(policy);
         let members = worlds.len();
-        let threads = Threads::new(self.system, self.search, &space, worlds, self.options);
+        let evaluator = self.evaluator(policy, &space, worlds, progress);
         let as_a_pi = self.as_a_pi(&space, &lanes);
         let limits = M::limits(self.search);
         let mut search = match from {
@@ -259,20 +292,30 @@ impl Task<'_> {
                     method.begin_at(&position);
                 }
                 keeper.begin(policy, &[])?;
-                Search::new(&space, method, threads, limits)
+                Search::new(&space, method, evaluator, limits)
             }
             Some(Saved { state, records, .. }) => {
                 let SearchState { optimiser, improved } = restored::<M::State>(state, keeper)?;
                 let method = M::restore(self.system, self.search, &space, members, optimiser)
                     .ok_or_else(|| keeper.broken("its state belongs to another problem".into()))?;
                 keeper.begin(policy, &records)?;
-                Search::new(&space, method, threads, limits).going_on(improved, records)
+                Search::new(&space, method, evaluator, limits).going_on(improved, records)
             }
         };
-        let ending = search.run(progress, |search| {
+        let mut after = |search: &Search<'_, M, _>| {
             self.worlds.check()?;
             keeper.round(search, false)
-        })?;
+        };
+        let ending = match search.run(progress, &mut after) {
+            Ok(ending) => ending,
+            Err(error) => {
+                // Other machines may fail in the middle of a round: the rounds before it are not lost.
+                if self.elsewhere.is_some() {
+                    keeper.round(&search, true)?;
+                }
+                return Err(error);
+            }
+        };
         if ending == Ending::Stopped {
             keeper.round(&search, true)?;
             return Err(Error::Stopped { stage: "search" });
@@ -283,7 +326,7 @@ impl Task<'_> {
         if let (Some(position), Some(found)) = (&as_a_pi, space.encode(&found)) {
             let positions = [position, &found];
             let whole = positions.map(|position| Trial { position, to_beat: f64::NEG_INFINITY, scope: Scope::Whole });
-            let scored = Threads::new(self.system, self.search, &space, lanes.clone(), self.options).score(&whole);
+            let scored = Threads::new(self.system, self.search, &space, lanes.clone(), self.options).score(&whole)?;
             let [pi, found] = [0, 1].map(|index| scored[index].value.unwrap_or(f64::NEG_INFINITY));
             let place = if pi > found { 0 } else { candidates.len() };
             candidates.insert(place, space.decode(position));

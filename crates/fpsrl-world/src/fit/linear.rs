@@ -93,8 +93,8 @@ impl Quantity {
 pub(super) fn take_off(system: &System, settings: &WorldSettings, quantities: &mut [Quantity]) -> Vec<Option<Line>> {
     let applies = system.place().is_some() && !matches!(settings.kind, WorldKind::GaussianProcess | WorldKind::Forest);
     let own = system.own_states();
-    let fit = |(index, quantity): (usize, &mut Quantity)| {
-        if !applies || index >= own || quantity.constant {
+    let fit = |quantity: &mut Quantity| {
+        if !applies || quantity.index >= own || quantity.constant {
             return None;
         }
         let samples = &quantity.training;
@@ -109,7 +109,7 @@ pub(super) fn take_off(system: &System, settings: &WorldSettings, quantities: &m
         });
         Some(line)
     };
-    quantities.par_iter_mut().enumerate().map(fit).collect()
+    quantities.par_iter_mut().map(fit).collect()
 }
 
 /// Puts the lines back: alone where they are as good, else below the networks. Members take over what the first one chose.

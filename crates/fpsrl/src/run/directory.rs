@@ -1,8 +1,8 @@
 //! The run directory: making it, opening it, reading what stands in it as it is.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fmt, fs, io};
 
 use super::graph::{self, FRONT, FRONT_TABLE, GRAPH, POLICY, PROBLEM, START, SUMMARY, TRADE_POLICIES, TRANSITIONS};
 use super::lock::{self, Lock};
@@ -13,6 +13,7 @@ use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::problem::{Problem, WrittenProblem};
 use crate::progress::{Notice, Progress};
+use crate::stage::Cluster;
 
 /// A directory that holds the files of one run.
 ///
@@ -28,22 +29,50 @@ use crate::progress::{Notice, Progress};
 /// assert!(run::generate(&run.problem()?, &path, false, &Progress::silent()).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct RunDirectory {
     path: PathBuf,
+    /// Machines that its stages may use.
+    cluster: Option<Arc<dyn Cluster>>,
+}
+
+impl fmt::Debug for RunDirectory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("RunDirectory").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for RunDirectory {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
 }
 
 impl RunDirectory {
     /// Opens a directory that holds at least a problem.
     pub fn open(path: &Path) -> Result<Self> {
         match fs::read_dir(path) {
-            Ok(_) if path.join(PROBLEM).exists() => Ok(Self { path: path.to_owned() }),
+            Ok(_) if path.join(PROBLEM).exists() => Ok(Self::at(path)),
             Ok(_) => Err(Error::NotARun { path: path.to_owned(), why: "it has no problem.toml" }),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 Err(Error::NotARun { path: path.to_owned(), why: "it is a file" })
             }
             Err(source) => Err(Error::read(path, source)),
         }
+    }
+
+    fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), cluster: None }
+    }
+
+    /// The same directory, whose worlds are learned and whose rules are searched by other machines, if there are any.
+    pub fn on(self, cluster: Option<Arc<dyn Cluster>>) -> Self {
+        Self { cluster, ..self }
+    }
+
+    /// The machines that its stages may use.
+    pub(super) fn cluster(&self) -> Option<&dyn Cluster> {
+        self.cluster.as_deref()
     }
 
     /// Where it is.
@@ -223,12 +252,12 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
         let staging = builder.tempdir_in(&parent).map_err(|source| Error::write(path, source))?;
         // As long as it is at work, nobody sweeps it away.
         let _at_work = Lock::of(staging.path())?;
-        let staged = RunDirectory { path: staging.path().to_owned() };
+        let staged = RunDirectory::at(staging.path());
         fill(&staged).map_err(|error| named_after(error, staging.path(), path))?;
         let written = |source| Error::write(path, source);
         if whole.exists() {
             let _lock = Lock::of(&whole)?;
-            let old = RunDirectory { path: whole.clone() };
+            let old = RunDirectory::at(&whole);
             GRAPH.iter().rev().try_for_each(|entry| old.remove(entry.name))?;
             lock::sweep(&whole);
             // The first stage's files come first, for the same reason as they are removed last.
@@ -240,7 +269,7 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
             // It has its name now: nothing is left to be cleaned up.
             let _ = staging.keep();
         }
-        Ok(RunDirectory { path: path.to_owned() })
+        Ok(RunDirectory::at(path))
     };
     attempt().inspect_err(|_| {
         for directory in &missing {

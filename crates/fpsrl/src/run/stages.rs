@@ -98,7 +98,7 @@ impl RunDirectory {
         // Start states follow from the log here, whatever an earlier fit has left.
         let problem = Problem { system: problem.system.without_start_pool(), ..problem };
         let log = Log::of(&problem, transitions)?.with_sha256(self.data_sha256()?);
-        self.save_worlds(&log.fit(&problem.world, progress)?, progress)
+        self.save_worlds(&log.fit_on(&problem.world, self.cluster(), progress)?, progress)
     }
 
     /// Refuses costs that are not those which the log's rewards were written less. Rewards of a formula are computed anew each
@@ -217,7 +217,8 @@ impl RunDirectory {
         let worlds = self.worlds(problem)?;
         let begin_with = self.start_policy(problem)?;
         let mut keeper = CheckpointKeeper::new(self, problem, options, &begun)?;
-        let context = SearchContext { options, begin_with: begin_with.as_ref(), begun, keeper: &mut keeper };
+        let (begin_with, cluster) = (begin_with.as_ref(), self.cluster());
+        let context = SearchContext { options, begin_with, begun, keeper: &mut keeper, cluster };
         let found = worlds.search_with(&problem.policy, &problem.search, context, progress)?;
         let choice = found.choose(&problem.evaluation)?;
         self.save_found(&found, &choice, progress)

@@ -251,6 +251,7 @@ impl RunDirectory {
             begin_with,
             begun: Begun::default(),
             keeper: &mut Forget,
+            cluster: self.cluster(),
         };
         let found = worlds.search_with(&problem.policy, &problem.search, context, progress)?;
         let choice = found.choose(&problem.evaluation)?;

@@ -12,7 +12,7 @@ use fpsrl_search::search::{Ending, FrontPoint, SearchOptions, SearchRecord};
 use fpsrl_search::task::{Begun, Forget, Keeper, Outcome, Task};
 use fpsrl_search::{EvaluationSettings, PolicySettings, SearchSettings};
 
-use super::{Worlds, fitted};
+use super::{Cluster, Worlds, fitted};
 use crate::problem::Problem;
 
 /// What a search has found, and the worlds that it found it on.
@@ -34,6 +34,8 @@ pub struct SearchContext<'a> {
     pub begun: Begun,
     /// Who keeps what an interrupted search goes on from.
     pub keeper: &'a mut dyn Keeper,
+    /// Machines that score positions in this one's place.
+    pub cluster: Option<&'a dyn Cluster>,
 }
 
 /// The candidate that was chosen.
@@ -62,7 +64,8 @@ impl Worlds {
     /// ```
     pub fn search(&self, policy: &PolicySettings, search: &SearchSettings, progress: &Progress) -> Result<Found> {
         let options = SearchOptions::of(search, true);
-        let context = SearchContext { options, begin_with: None, begun: Begun::default(), keeper: &mut Forget };
+        let (begun, keeper) = (Begun::default(), &mut Forget);
+        let context = SearchContext { options, begin_with: None, begun, keeper, cluster: None };
         self.search_with(policy, search, context, progress)
     }
 
@@ -76,9 +79,10 @@ impl Worlds {
     ) -> Result<Found> {
         policy.check(self.system())?;
         search.check()?;
-        let SearchContext { options, begin_with, begun, keeper } = context;
+        let SearchContext { options, begin_with, begun, keeper, cluster } = context;
         let begin_with = begin_with.map(|policy| fitted(policy, self.system(), "the problem".as_ref())).transpose()?;
         let begin_with = begin_with.as_ref();
+        let machines = cluster.map(|cluster| cluster.searching(self)).transpose()?;
         let task = |search| Task {
             system: self.system(),
             policy,
@@ -87,8 +91,9 @@ impl Worlds {
             worlds: self.source(),
             options,
             begin_with,
+            elsewhere: machines.as_deref(),
         };
-        let search = task(search).with_budget_in_steps()?;
+        let search = task(search).with_budget_in_steps(progress)?;
         keeper.started(&search);
         let outcome = task(&search).run(begun, keeper, progress)?;
         let problem = Problem { policy: policy.clone(), search, ..self.problem().clone() };

@@ -4,6 +4,7 @@
 //! owns what it was made from, so that no two can be combined that do not belong together; all of them are cheap to clone.
 //! [`RunDirectory`](crate::run::RunDirectory) keeps the same artefacts in files.
 
+mod cluster;
 mod controller;
 mod data_report;
 mod fitting;
@@ -12,6 +13,7 @@ mod judged;
 mod log;
 mod worlds;
 
+pub use cluster::Cluster;
 pub use controller::{Delivery, Recheck, Settings, Source, deliver, recheck};
 pub use data_report::DataReport;
 pub(crate) use fitting::fitted;

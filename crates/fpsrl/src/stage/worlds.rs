@@ -14,7 +14,7 @@ use fpsrl_world::process::ProcessWorld;
 use fpsrl_world::quality::Verdict;
 use fpsrl_world::{LearnedWorlds, Simulator, WorldSettings};
 
-use super::Log;
+use super::{Cluster, Log};
 use crate::problem::Problem;
 
 /// Worlds, and the log that they are of.
@@ -39,6 +39,16 @@ impl Log {
     /// # Ok::<(), fpsrl::Error>(())
     /// ```
     pub fn fit(&self, settings: &WorldSettings, progress: &Progress) -> Result<Worlds> {
+        self.fit_on(settings, None, progress)
+    }
+
+    /// The same; networks are trained on other machines if there are any. The worlds are the same.
+    pub fn fit_on(
+        &self,
+        settings: &WorldSettings,
+        cluster: Option<&dyn Cluster>,
+        progress: &Progress,
+    ) -> Result<Worlds> {
         let began = Instant::now();
         settings.check()?;
         let settings = settings.for_system(self.system())?;
@@ -54,7 +64,9 @@ impl Log {
             }
             // Where rollouts start later is no part of what is learned and looked at here.
             let system = self.system().without_start_pool();
-            let learned = LearnedWorlds::learn(&system, &settings, self.transitions(), progress)?;
+            let machines = cluster.map(|cluster| cluster.learning(self, &settings)).transpose()?;
+            let (log, machines) = (self.transitions(), machines.as_deref());
+            let learned = LearnedWorlds::learn_on(&system, &settings, log, machines, progress)?;
             let learned = learned.following(&system, self.transitions(), settings.noise)?;
             let starts = system.evaluation_starts(self.problem().evaluation.start_states);
             let verdict = Verdict::of(&system, &settings, self.transitions(), &learned, &starts);

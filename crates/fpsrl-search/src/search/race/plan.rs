@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::RuleSpace;
 use crate::optimiser::Scope;
-use crate::search::{Evaluator, SearchOptions, Threads, Trial};
+use crate::search::{Evaluator, Trial};
 use crate::{Effort, SearchSettings};
+use fpsrl_base::error::Result;
 use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_data::System;
 use fpsrl_data::system::FAR;
-use fpsrl_engine::world::World;
 
 /// Tries of a race at most, whatever the budget.
 pub(super) const MOST_TRIES: usize = 10_000;
@@ -221,18 +221,17 @@ pub(in crate::search) fn climbing(members: usize, most: usize) -> Scope {
     Scope::Part { first: 0, starts: (CLIMBED * members).min(most).max(1), member: None, steps: None }
 }
 
-/// How many model steps a race asks for in a second on this machine, as far as half a second tells: what random policies
-/// take, none of them given up, and what giving up usually saves.
+/// How many model steps a race asks of an evaluator in a second, as far as half a second tells: what random policies take,
+/// none of them given up, and what giving up usually saves. `together` positions are scored at a time.
 pub fn steps_a_second(
     system: &System,
     settings: &SearchSettings,
     space: &RuleSpace,
-    worlds: Vec<&dyn World>,
-    options: SearchOptions,
-) -> f64 {
+    evaluator: &dyn Evaluator,
+    together: usize,
+) -> Result<f64> {
     const SAVED_BY_PRUNING: f64 = 1.4;
     const LONG_ENOUGH: Duration = Duration::from_millis(500);
-    let threads = Threads::new(system, settings, space, worlds, options);
     let stream = Stream::new(system.seed(), Purpose::Race);
     let starts = EXPLORED.min(settings.start_states);
     let scope = Scope::Part { first: 0, starts, member: Some(0), steps: None };
@@ -243,12 +242,12 @@ pub fn steps_a_second(
             let bounds = space.low().iter().zip(space.high()).enumerate();
             bounds.map(|(index, (&low, &high))| stream.within(low, high, round, 1 + at, index as u32)).collect()
         };
-        let positions: Vec<Vec<f64>> = (0..16 * rayon::current_num_threads() as u32).map(random).collect();
+        let positions: Vec<Vec<f64>> = (0..together as u32).map(random).collect();
         let trials: Vec<Trial<'_>> =
             positions.iter().map(|position| Trial { position, to_beat: f64::NEG_INFINITY, scope }).collect();
-        steps += threads.score(&trials).iter().map(|score| score.model_steps).sum::<u64>();
+        steps += evaluator.score(&trials)?.iter().map(|score| score.model_steps).sum::<u64>();
     }
-    SAVED_BY_PRUNING * steps as f64 / began.elapsed().as_secs_f64()
+    Ok(SAVED_BY_PRUNING * steps as f64 / began.elapsed().as_secs_f64())
 }
 
 #[cfg(test)]
