@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
 from typing import Any, Optional
 
 from .._errors import ClusterError
+
+logger = logging.getLogger("fpsrl.ray")
 
 #: How long an address may take to answer, in seconds.
 PATIENCE = 5.0
@@ -51,6 +54,7 @@ def connect(address: Optional[str], cpus: Optional[int]) -> tuple[Any, bool]:
     def init() -> None:
         try:
             ray.init(**settings)
+            _quieten(ray)
         except BaseException as error:
             failed.append(error)
         begun.set()
@@ -70,6 +74,19 @@ def connect(address: Optional[str], cpus: Optional[int]) -> tuple[Any, bool]:
     return ray, True
 
 
+def _quieten(ray: Any) -> None:
+    """Sends what Ray would print on standard output to the logger: that is for results."""
+    module = ray._private.worker
+    # Another Ray than the one this was written with may print elsewhere.
+    if hasattr(module, "print_worker_logs"):
+
+        def tell(data: dict[str, Any], *_: Any, **__: Any) -> None:
+            for line in data.get("lines", []):
+                logger.info("%s: %s", data.get("pid"), line)
+
+        module.print_worker_logs = tell
+
+
 def answers(address: str) -> None:
     """Refuses an address that nobody answers at: Ray itself would wait for minutes."""
     plain = address[len("ray://") :] if address.startswith("ray://") else address
@@ -80,25 +97,26 @@ def answers(address: str) -> None:
             remedy="give it as host:port, such as 10.0.0.5:6379; or `auto`; or none for a Ray of this machine's own",
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE) as connection:
+            speaks = _speaks_http2(connection)
     except OSError as error:
         raise ClusterError(
             f"nobody answers at {address} ({error.strerror or error})",
             remedy="check the address and the firewall; `ray start --head` on that machine prints it",
         ) from None
-    if address.startswith("ray://"):
-        return
-    try:
-        from ray._raylet import check_health
-    except ImportError:
-        # Another Ray than the one this was written with: it is asked by connecting.
-        return
-    try:
-        healthy = bool(check_health(plain, timeout=PATIENCE, skip_version_check=True))
-    except Exception:
-        healthy = False
-    if not healthy:
+    if not speaks:
         raise ClusterError(
-            f"what answers at {address} is no Ray cluster, or one that is not well",
+            f"what answers at {address} is no Ray cluster",
             remedy="give the port of the head node's `ray start --head` (usually 6379), not that of its dashboard",
         )
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Whether somebody speaks as Ray's servers do: in HTTP/2, where both sides begin with their settings (RFC 9113, 3.4)."""
+    settings = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings)
+    try:
+        head = connection.recv(9)
+    except OSError:
+        return False
+    return len(head) >= 4 and head[3] == 4

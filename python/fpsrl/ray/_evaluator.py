@@ -210,8 +210,7 @@ class _Search:
         text, numerics, prune = form
         name = hashlib.sha256(f"{text}{prune}".encode()).hexdigest()[:16]
         instructions = None if numerics == "reproducible" else core.instruction_set()
-        if self.pool.alike.get("remedy") != FAST or self.pool.alike.get("instructions") != instructions:
-            self.pool.must_be(instructions, FAST)
+        self.pool.must_be(instructions, FAST)
         yield from self.pool.gather()
         introduction = self._introduction(name, text, prune, positions)
         figures = self.evaluator.figures

@@ -186,10 +186,11 @@ class Pool:
         """From now on, all workers must have this version, and these instructions if any are given."""
         from .. import __version__
 
+        wanted = {"version": __version__, "remedy": remedy, "instructions": instructions}
         with self.lock:
-            self.alike = {"version": __version__, "remedy": remedy}
-            if instructions is not None:
-                self.alike["instructions"] = instructions
+            if self.alike == wanted:
+                return
+            self.alike = wanted
             present = [worker for worker in self.workers if worker.ready]
             for worker in present:
                 worker.ready = False

@@ -35,17 +35,30 @@ pub trait Evaluator {
     /// that it does not exceed that. Fails where the positions could not be scored at all; then nothing has changed, and the
     /// same batch may be scored again.
     fn score(&self, trials: &[Trial<'_>]) -> Result<Vec<Fitness>>;
+
+    /// Whether it may ever fail: then a search remembers where it stood before each round.
+    fn may_fail(&self) -> bool {
+        false
+    }
 }
 
 impl<E: Evaluator + ?Sized> Evaluator for &E {
     fn score(&self, trials: &[Trial<'_>]) -> Result<Vec<Fitness>> {
         (**self).score(trials)
     }
+
+    fn may_fail(&self) -> bool {
+        (**self).may_fail()
+    }
 }
 
 impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
     fn score(&self, trials: &[Trial<'_>]) -> Result<Vec<Fitness>> {
         (**self).score(trials)
+    }
+
+    fn may_fail(&self) -> bool {
+        (**self).may_fail()
     }
 }
 
@@ -86,6 +99,10 @@ impl Evaluator for OtherMachines<'_> {
         let scores = self.machines.score(self.form, trials, self.progress)?;
         // Whoever answers elsewhere is not ours to trust.
         if scores.len() == trials.len() { Ok(scores) } else { Err(Error::Internal("a batch came back with other sizes")) }
+    }
+
+    fn may_fail(&self) -> bool {
+        true
     }
 }
 

@@ -80,7 +80,7 @@ pub enum Ending {
 /// A search under way: an optimiser that is asked, an evaluator that scores.
 ///
 /// [`Search::step`] makes one round; [`Search::run`] makes them all.
-pub struct Search<'a, O, E> {
+pub struct Search<'a, O: Optimiser, E> {
     space: &'a RuleSpace,
     optimiser: O,
     evaluator: E,
@@ -88,6 +88,8 @@ pub struct Search<'a, O, E> {
     records: Vec<SearchRecord>,
     /// The last round that improved the best fitness.
     improved: usize,
+    /// The optimiser's state before the round that failed, if one has: what it asked for is asked again from there.
+    before: Option<O::State>,
     /// Seconds that were spent before this process took the search up.
     earlier_seconds: f64,
     began: Instant,
@@ -136,6 +138,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
             limits,
             records: Vec::new(),
             improved: 0,
+            before: None,
             earlier_seconds: 0.0,
             began: Instant::now(),
         }
@@ -151,7 +154,8 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
 
     /// What a checkpoint holds.
     pub fn state(&self) -> SearchState<O::State> {
-        SearchState { optimiser: self.optimiser.state().clone(), improved: self.improved }
+        let state = self.before.as_ref().unwrap_or(self.optimiser.state());
+        SearchState { optimiser: state.clone(), improved: self.improved }
     }
 
     /// The optimiser.
@@ -203,6 +207,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
     /// Makes one round. If its positions cannot be scored, the search stands where it stood before.
     pub fn step(&mut self) -> Result<SearchRecord> {
         let before = self.optimiser.best().1;
+        self.before = self.evaluator.may_fail().then(|| self.optimiser.state().clone());
         let optimiser = &mut self.optimiser;
         let positions = optimiser.ask().to_vec();
         let to_beat = optimiser.to_beat();
@@ -210,6 +215,7 @@ impl<'a, O: Optimiser, E: Evaluator> Search<'a, O, E> {
             .map(|index| Trial { position: &positions[index], to_beat: to_beat[index], scope: optimiser.scope(index) })
             .collect();
         let scores = self.evaluator.score(&trials)?;
+        self.before = None;
         let told: Vec<f64> = scores.iter().map(|score| score.value.unwrap_or(f64::NEG_INFINITY)).collect();
         let (stage, _) = self.optimiser.stage();
         self.optimiser.tell(&told);
