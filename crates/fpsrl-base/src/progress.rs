@@ -403,7 +403,10 @@ mod tests {
         parts.iter().for_each(|part| part.end(Stage::Fit));
         let advanced = |done| Event::Advanced { stage: Stage::Fit, done, status: Status::Counting };
         let began = Event::Began { stage: Stage::Fit, total: 4_000 };
-        assert_eq!(*seen.lock().unwrap(), [began, advanced(1_500), advanced(2_500), Event::Ended { stage: Stage::Fit }]);
+        assert_eq!(
+            *seen.lock().unwrap(),
+            [began, advanced(1_500), advanced(2_500), Event::Ended { stage: Stage::Fit }]
+        );
     }
 
     #[test]

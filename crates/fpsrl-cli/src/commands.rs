@@ -14,15 +14,15 @@ use fpsrl::run::{REPORT, ReportOptions};
 use fpsrl::search::SearchOptions;
 use fpsrl::stage::Cluster;
 
-use crate::{Failure, Host};
 use crate::arguments::{
-    Arguments, EvaluateArguments, Existing, FitArguments, Machines, Manner, New, NfqArguments, ReproduceArguments, RunArguments,
-    SearchArguments, Verb,
+    Arguments, EvaluateArguments, Existing, FitArguments, Machines, Manner, New, NfqArguments, ReproduceArguments,
+    RunArguments, SearchArguments, Verb,
 };
 use crate::exports;
 use crate::own_log;
 use crate::progress::Bars;
 use crate::table;
+use crate::{Failure, Host};
 
 /// Does what the arguments say.
 pub fn execute(arguments: &Arguments, host: &dyn Host) -> Result<(), Failure> {

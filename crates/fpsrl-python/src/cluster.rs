@@ -17,9 +17,7 @@ use fpsrl::simd::Mode;
 use fpsrl::stage::Cluster;
 use fpsrl::world::{TrainedNetwork, Trainers, TrainingJob};
 use fpsrl::{Error, Progress};
-use numpy::{
-    PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
-};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
@@ -115,9 +113,7 @@ fn scope_row(scope: Scope) -> [i64; SCOPE] {
     let number = |value: Option<usize>| value.map_or(-1, |value| value as i64);
     match scope {
         Scope::Whole => [0, 0, 0, -1, -1],
-        Scope::Part { first, starts, member, steps } => {
-            [1, first as i64, starts as i64, number(member), number(steps)]
-        }
+        Scope::Part { first, starts, member, steps } => [1, first as i64, starts as i64, number(member), number(steps)],
     }
 }
 
@@ -142,8 +138,7 @@ impl Elsewhere for Session {
         if progress.stop_requested() {
             return Err(Error::Stopped { stage: "search" });
         }
-        let problem =
-            FullProblem { policy: form.policy.clone(), search: form.search.clone(), ..self.problem.clone() };
+        let problem = FullProblem { policy: form.policy.clone(), search: form.search.clone(), ..self.problem.clone() };
         let (text, horizon) = (problem.to_toml(), problem.system.horizon() as u64);
         let options = form.options;
         // In reproducible mode every instruction set gives the same bits.
@@ -160,9 +155,7 @@ impl Elsewhere for Session {
                 .iter()
                 .map(|trial| match trial.scope {
                     Scope::Whole => form.search.start_states as u64 * horizon,
-                    Scope::Part { starts, steps, .. } => {
-                        starts as u64 * steps.map_or(horizon, |steps| steps as u64)
-                    }
+                    Scope::Part { starts, steps, .. } => starts as u64 * steps.map_or(horizon, |steps| steps as u64),
                 })
                 .collect();
             let arrays = || -> PyResult<Py<PyAny>> {

@@ -15,7 +15,8 @@ struct Python3;
 impl Host for Python3 {
     fn ray(&self, address: Option<&str>, workers: Option<usize>) -> fpsrl::Result<Arc<dyn Cluster>> {
         Python::attach(|py| {
-            let made = py.import("fpsrl.ray").and_then(|module| module.call_method1("_for_command", (address, workers)));
+            let made =
+                py.import("fpsrl.ray").and_then(|module| module.call_method1("_for_command", (address, workers)));
             let evaluator = made.map_err(|exception| failure(py, &exception, "start of Ray"))?;
             Ok(Arc::new(PythonCluster::new(evaluator.unbind(), None)) as Arc<dyn Cluster>)
         })

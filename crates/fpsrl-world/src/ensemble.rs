@@ -123,8 +123,8 @@ impl LearnedWorlds {
         let total = each * (1 + u64::from(judged));
         let learn = |is_judge: bool, number: usize, like: Option<&WorldModel>, progress: &Progress| {
             let log = if is_judge { &shares.judge } else { &shares.members };
-            let left_out: Option<Vec<bool>> = (!is_judge && number > 0)
-                .then(|| shares.left_out_by.iter().map(|group| *group == number).collect());
+            let left_out: Option<Vec<bool>> =
+                (!is_judge && number > 0).then(|| shares.left_out_by.iter().map(|group| *group == number).collect());
             let member = Member { is_judge, number: number as u32, like, left_out: left_out.as_deref() };
             fit_member(system, settings, log, &member, trainers, progress)
         };
@@ -228,8 +228,11 @@ impl LearnedWorlds {
 mod tests {
     use super::*;
     use crate::training::Depth;
-    use fpsrl_base::progress::Progress;
+    use crate::{TrainedNetwork, TrainingJob, Workshop};
+    use fpsrl_base::progress::{Event, Progress};
     use fpsrl_data::DataSettings;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     /// A symmetric plant, settings of small worlds, and a log.
     fn parts(samples: usize) -> (System, WorldSettings, Transitions) {
@@ -285,6 +288,64 @@ mod tests {
         let shares = Shares::new(&system, &settings, &log);
         assert!(shares.judge.is_empty());
         assert_eq!(shares.members, log);
+    }
+
+    /// Trains in this process what goes elsewhere, the last job first.
+    struct Here(Workshop);
+
+    impl Trainers for Here {
+        fn train(
+            &self,
+            jobs: &[TrainingJob],
+            progress: &Progress,
+            done: &(dyn Fn(usize, f64) + Sync),
+        ) -> Result<Vec<TrainedNetwork>> {
+            let train = |(place, job): (usize, &TrainingJob)| {
+                let network = self.0.train(job, progress)?;
+                done(place, network.validation_error);
+                Ok(network)
+            };
+            let mut networks = jobs.iter().enumerate().rev().map(train).collect::<Result<Vec<_>>>()?;
+            networks.reverse();
+            Ok(networks)
+        }
+    }
+
+    #[test]
+    fn networks_that_were_trained_elsewhere_are_the_same() {
+        let (system, mut settings, log) = parts(6_000);
+        (settings.layers, settings.restarts, settings.epochs) = (Depth::Auto, 2, 2);
+        let here = LearnedWorlds::learn(&system, &settings, &log, &Progress::silent()).unwrap();
+        let total = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&total);
+        let progress = Progress::new(move |event| {
+            if let Event::Advanced { done, .. } = event {
+                counted.fetch_max(*done, Ordering::Relaxed);
+            }
+        });
+        let workshop = Here(Workshop::new(&system, &settings, &log));
+        let there = LearnedWorlds::learn_on(&system, &settings, &log, Some(&workshop), &progress).unwrap();
+        assert_eq!(here.judges.len(), 3);
+        assert_eq!(there, here);
+        // Members and judge, the first of each three times as long as another.
+        assert_eq!(total.load(Ordering::Relaxed), 2 * (3 + 2) * 1_000);
+    }
+
+    #[test]
+    fn what_is_nobodys_job_is_refused() {
+        let (system, settings, log) = parts(1_500);
+        let workshop = Workshop::new(&system, &settings, &log);
+        let job = TrainingJob { judge: false, member: 0, quantity: 0, layers: 1, restart: 0, whole: true, cost: 1 };
+        assert!(workshop.train(&job, &Progress::silent()).is_ok());
+        for job in [
+            TrainingJob { quantity: 99, ..job },
+            TrainingJob { layers: 4, ..job },
+            TrainingJob { layers: 0, ..job },
+            TrainingJob { restart: 99, ..job },
+            TrainingJob { judge: true, ..job },
+        ] {
+            assert!(workshop.train(&job, &Progress::silent()).is_err(), "{job:?}");
+        }
     }
 
     #[test]

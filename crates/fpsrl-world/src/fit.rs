@@ -486,8 +486,7 @@ impl Plan {
         let epochs = settings.epochs;
         let probe = if restarts == 1 { epochs } else { (epochs as f64 * PROBE).ceil() as usize };
         let mut plan = Self { tasks, probe, restarts, total: 0, done: AtomicU64::new(0) };
-        plan.total =
-            plan.tasks.iter().map(|&(index, depth)| plan.units(settings, &quantities[index], depth)).sum();
+        plan.total = plan.tasks.iter().map(|&(index, depth)| plan.units(settings, &quantities[index], depth)).sum();
         plan
     }
 
@@ -589,8 +588,7 @@ fn chosen(settings: &WorldSettings, quantities: &[Quantity], networks: &[Network
         .iter()
         .enumerate()
         .map(|(index, quantity)| {
-            let mut own: Vec<&Network> =
-                networks.iter().filter(|network| network.0 == index).collect();
+            let mut own: Vec<&Network> = networks.iter().filter(|network| network.0 == index).collect();
             own.sort_by_key(|network| network.1);
             let (_, depth, error, parameters) = own
                 .iter()

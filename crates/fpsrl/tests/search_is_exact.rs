@@ -1,14 +1,17 @@
 //! A search finds the same whatever is pruned, however many threads score it, and wherever it is interrupted.
 
+use std::cell::Cell;
+
 use fpsrl::data::generate::generate;
 use fpsrl::optimiser::{CmaEs, RingSwarm, Shade};
 use fpsrl::plant::PlantWorld;
 use fpsrl::policy::RuleSpace;
 use fpsrl::problem::{Budget, Problem, RiskKind};
 use fpsrl::progress::Progress;
+use fpsrl::rollout::Fitness;
 use fpsrl::search::methods::{self, Method};
 use fpsrl::search::race::Race;
-use fpsrl::search::{Search, SearchOptions, SearchRecord, SearchState, Threads};
+use fpsrl::search::{Evaluator, Search, SearchOptions, SearchRecord, SearchState, Threads, Trial};
 use fpsrl::simd::{Mode, Numerics};
 use fpsrl::world::fit::fit;
 use fpsrl::world::training::Depth;
@@ -183,6 +186,55 @@ fn a_search_goes_on_from_its_state_as_if_it_had_never_stopped() {
                 second.run(&Progress::silent(), |_| Ok(())).unwrap();
             }
             assert_eq!(found(&whole, true), found(&second, true), "interrupted after {round}");
+        }
+    }
+    let case = case("mountain-car");
+    with_every_method!(check(&case));
+}
+
+/// Scores as threads do, until it has scored so many rounds.
+struct Failing<'a> {
+    threads: Threads<'a>,
+    left: Cell<usize>,
+}
+
+impl Evaluator for Failing<'_> {
+    fn score(&self, trials: &[Trial<'_>]) -> fpsrl::Result<Vec<Fitness>> {
+        match self.left.get().checked_sub(1) {
+            None => Err(fpsrl::Error::Elsewhere { problem: "the network is down".into(), remedy: "wait".into() }),
+            Some(left) => {
+                self.left.set(left);
+                self.threads.score(trials)
+            }
+        }
+    }
+
+    fn may_fail(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_search_whose_evaluator_fails_in_a_round_goes_on_from_before_it() {
+    fn check<M: Method>(case: &Case) {
+        let Problem { system, search, .. } = &case.problem;
+        let options = SearchOptions::of(search, true);
+        let threads = || Threads::new(system, search, &case.space, vec![&case.learned], options);
+        let mut whole = case.search::<M>(&case.learned, true);
+        whole.run(&Progress::silent(), |_| Ok(())).unwrap();
+        let rounds = whole.records().len();
+        for round in [0, 1, rounds / 2, rounds - 1] {
+            let failing = Failing { threads: threads(), left: Cell::new(round) };
+            let method = M::begin(system, search, &case.space, 1);
+            let mut first = Search::new(&case.space, method, failing, M::limits(search));
+            let failed = first.run(&Progress::silent(), |_| Ok(())).unwrap_err();
+            assert_eq!(failed.to_string(), "the network is down");
+            let SearchState { optimiser, improved } = first.state();
+            let method = M::restore(system, search, &case.space, 1, optimiser).unwrap();
+            let mut second = Search::new(&case.space, method, threads(), M::limits(search))
+                .going_on(improved, first.records().to_vec());
+            second.run(&Progress::silent(), |_| Ok(())).unwrap();
+            assert_eq!(found(&whole, true), found(&second, true), "failed after {round} rounds");
         }
     }
     let case = case("mountain-car");

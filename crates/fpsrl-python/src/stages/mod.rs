@@ -126,9 +126,8 @@ impl Log {
     ) -> PyResult<Worlds> {
         let settings = &problem.map_or(self.inner.problem(), |problem| &problem.inner).world;
         let cluster = cluster_of(evaluator, self.simulator.clone());
-        let worlds = watched(py, listener, About::Log, |progress| {
-            self.inner.fit_on(settings, cluster.as_deref(), progress)
-        });
+        let worlds =
+            watched(py, listener, About::Log, |progress| self.inner.fit_on(settings, cluster.as_deref(), progress));
         let worlds = worlds.map_err(|error| with_cause(py, &self.simulator, error))?;
         Ok(Worlds::of(worlds, self.simulator.clone()))
     }

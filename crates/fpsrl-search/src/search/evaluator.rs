@@ -98,7 +98,11 @@ impl Evaluator for OtherMachines<'_> {
     fn score(&self, trials: &[Trial<'_>]) -> Result<Vec<Fitness>> {
         let scores = self.machines.score(self.form, trials, self.progress)?;
         // Whoever answers elsewhere is not ours to trust.
-        if scores.len() == trials.len() { Ok(scores) } else { Err(Error::Internal("a batch came back with other sizes")) }
+        if scores.len() == trials.len() {
+            Ok(scores)
+        } else {
+            Err(Error::Internal("a batch came back with other sizes"))
+        }
     }
 
     fn may_fail(&self) -> bool {

@@ -15,8 +15,8 @@ use crate::optimiser::{CmaEs, RingSwarm, Scope, Shade};
 use crate::search::methods::{self, Method};
 use crate::search::race::{self, Race, RaceFigures};
 use crate::search::{
-    Elsewhere, Ending, Evaluator, Form, FrontPoint, OtherMachines, Search, SearchOptions, SearchRecord, SearchState, Threads,
-    Trial,
+    Elsewhere, Ending, Evaluator, Form, FrontPoint, OtherMachines, Search, SearchOptions, SearchRecord, SearchState,
+    Threads, Trial,
 };
 use crate::{Budget, OptimiserKind, PolicySettings, RuleSpace, SearchSettings, WorldSource};
 use fpsrl_base::error::{Error, Result};

@@ -156,7 +156,11 @@ fn trained(
         return Ok(Vec::new());
     }
     let networks = trainers.train(jobs, progress, done)?;
-    if networks.len() == jobs.len() { Ok(networks) } else { Err(Error::Internal("trainings came back in other numbers")) }
+    if networks.len() == jobs.len() {
+        Ok(networks)
+    } else {
+        Err(Error::Internal("trainings came back in other numbers"))
+    }
 }
 
 /// Where training jobs are done: a log, shared out as an ensemble shares it.

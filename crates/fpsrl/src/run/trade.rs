@@ -104,14 +104,13 @@ impl RunDirectory {
         let neighbour = neighbour(tried, factor);
         let (problem, begin_with) = self.searched_alike(neighbour, |written| options.apply(written))?;
         let search_options = SearchOptions::of(&problem.search, true);
-        let context =
-            SearchContext {
-                options: search_options,
-                begin_with,
-                begun: Begun::default(),
-                keeper: &mut Forget,
-                cluster: self.cluster(),
-            };
+        let context = SearchContext {
+            options: search_options,
+            begin_with,
+            begun: Begun::default(),
+            keeper: &mut Forget,
+            cluster: self.cluster(),
+        };
         let found = worlds.search_with(&problem.policy, &problem.search, context, progress)?;
         let choice = found.choose(&problem.evaluation)?;
         let mut best = (choice.policy, choice.promise);
