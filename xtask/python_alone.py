@@ -10,7 +10,7 @@ from pathlib import Path
 
 import fpsrl
 
-others = {"pandas", "polars", "pyarrow", "matplotlib", "tqdm", "gymnasium", "sklearn", "minari", "d3rlpy"}
+others = {"pandas", "polars", "pyarrow", "matplotlib", "tqdm", "gymnasium", "sklearn", "minari", "d3rlpy", "ray"}
 assert not others & set(sys.modules), "importing fpsrl imports what it does not need"
 
 needs_more = {"fpsrl.gym", "fpsrl.sklearn"}
@@ -31,6 +31,13 @@ for name in sorted(needs_more):
         assert "pip install" in str(error), error
     else:
         raise AssertionError(f"{name} does without what it needs?")
+
+try:
+    fpsrl.ray.Evaluator()
+except fpsrl.ClusterError as error:
+    assert "fpsrl[ray]" in str(error), error
+else:
+    raise AssertionError("there is a Ray without Ray?")
 
 command = Path(sysconfig.get_path("scripts")) / "fpsrl"
 said = subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout

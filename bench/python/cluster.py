@@ -26,8 +26,9 @@ import numpy as np
 
 import fpsrl
 import fpsrl.ray
+from fpsrl.ray import _evaluator
 
-#: Seconds of one round on one core that the model asks about.
+#: What the model is asked about.
 CORES = (16, 64, 256, 1024)
 
 
@@ -38,7 +39,6 @@ def worlds() -> fpsrl.Worlds:
 
 def search(made: fpsrl.Worlds, evaluator: Any, settings: dict[str, Any]) -> tuple[fpsrl.Found, float, float]:
     """What is found, the seconds of the whole, and the median of a round's."""
-    stamps: list[float] = []
     began = time.perf_counter()
     found = fpsrl.search(made, evaluator=evaluator, search=settings)
     whole = time.perf_counter() - began
@@ -58,37 +58,57 @@ def swarm(particles: int, iterations: int, starts: int) -> dict[str, Any]:
     }
 
 
-def messages(cores: int) -> tuple[float, float]:
-    """Seconds of the driver for a message and for a candidate, where the work itself is next to nothing."""
+def messages() -> tuple[float, float, float]:
+    """Core seconds of the driver for a message and for a candidate, and the seconds of a round of one message, where the work
+    itself is next to nothing.
+
+    The driver's core seconds count, with those of Ray's own threads in its process: workers that share the cores do not.
+    """
     problem = fpsrl.Problem("mountain-car", samples=400, horizon=2, world={"epochs": 2, "members": 1, "judge": 0.0, "kind": "mlp"})
     made = fpsrl.fit(problem)
-    points = []
-    for particles in (64, 512, 4096):
-        with fpsrl.ray.Evaluator(workers=cores) as evaluator:
-            search(made, evaluator, swarm(particles, 3, 4))
-            before = evaluator.figures.messages, evaluator.figures.rounds
-            _, _, seconds = search(made, evaluator, swarm(particles, 40, 4))
-            rounds = evaluator.figures.rounds - before[1]
-            points.append(((evaluator.figures.messages - before[0]) / rounds, particles, seconds))
-    table = np.array(points)
+    rows, latencies = [], []
+    kept = _evaluator.CUTS, _evaluator.LEAST_SECONDS
+    print("| workers | messages a round | candidates a round | ms a round | core ms of the driver a round |\n|---|---|---|---|---|")
+    for workers in (2, 16, 48):
+        with fpsrl.ray.Evaluator(workers=workers) as evaluator:
+            evaluator._pool.options["num_cpus"] = 0
+            evaluator._pool.tell = lambda message: None
+            search(made, evaluator, swarm(16, 2, 4))
+            while sum(worker.ready for worker in evaluator.workers) < workers:
+                search(made, evaluator, swarm(16, 20, 4))
+            for particles, cuts, least in ((32, 1, 1.0), (1024, 1, 0.0), (1024, 4, 0.0), (4096, 1, 0.0), (4096, 4, 0.0)):
+                _evaluator.CUTS, _evaluator.LEAST_SECONDS = cuts, least
+                # Every worker is told of the form before anything counts.
+                search(made, evaluator, swarm(particles, 20, 4))
+                before, cpu = (evaluator.figures.messages, evaluator.figures.rounds), time.process_time()
+                _, _, seconds = search(made, evaluator, swarm(particles, 60, 4))
+                cpu = time.process_time() - cpu
+                rounds = evaluator.figures.rounds - before[1]
+                sent = (evaluator.figures.messages - before[0]) / rounds
+                rows.append((sent, particles, cpu / rounds))
+                if least:
+                    latencies.append(seconds)
+                print(f"| {workers} | {sent:.1f} | {particles} | {1e3 * seconds:.2f} | {1e3 * cpu / rounds:.2f} |")
+    _evaluator.CUTS, _evaluator.LEAST_SECONDS = kept
+    table = np.array(rows)
     (a, b), *_ = np.linalg.lstsq(table[:, :2], table[:, 2], rcond=None)
-    print("| messages a round | candidates a round | ms a round |\n|---|---|---|")
-    for count, particles, seconds in points:
-        print(f"| {count:.1f} | {particles:.0f} | {1e3 * seconds:.2f} |")
-    return float(max(a, 0.0)), float(max(b, 0.0))
+    return float(max(a, 0.0)), float(max(b, 0.0)), min(latencies)
 
 
-def efficiency(cores: int, threads: int, round_seconds: float, candidates: int, a: float, b: float) -> tuple[float, float]:
-    """Efficiency of a round whose candidates take so many core seconds together, and the driver's share of its time."""
-    workers = cores / threads
-    work = round_seconds / cores
-    sent = workers * fpsrl.ray._evaluator.CUTS
+def efficiency(
+    cores: int, threads: int, seconds: float, candidates: int, costs: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """Efficiency of a round whose candidates take so many core seconds together; the driver's share of its time; messages."""
+    a, b, latency = costs
+    workers = max(cores // threads, 1)
+    sent = min(workers * _evaluator.CUTS * 1.6, candidates / threads, max(seconds / threads / _evaluator.LEAST_SECONDS, workers))
+    work = seconds / cores
+    # The last batches are the smallest: half of one is waited for, and a candidate is never cut.
+    tail = max(_evaluator.LEAST_SECONDS, seconds / candidates) / 2
     driver = a * sent + b * candidates
-    # The last batch of a worker is a share of its work, and its candidates are whole.
-    tail = max(work / (2 * fpsrl.ray._evaluator.CUTS) / 4, round_seconds / candidates / 2)
-    # While workers work, the driver sends: only what exceeds their work is waited for, and the first and last message.
-    total = max(work + tail, driver) + 2 * a
-    return work / total, driver / total
+    # While workers work, the driver sends.
+    total = max(work + tail, driver) + latency
+    return work / total, driver / total, sent
 
 
 def main() -> None:
@@ -99,7 +119,7 @@ def main() -> None:
     print(f"fpsrl {fpsrl.__version__}, Python {platform.python_version()}, {cores} cores, load {os.getloadavg()[0]:.1f}")
     made = worlds()
     rounds = 5 if given.quick else 12
-    for name, settings in (("a second a round", swarm(200, rounds, 150)), ("a tenth of one", swarm(60, 3 * rounds, 50))):
+    for name, settings in (("a second a round", swarm(300, rounds, 300)), ("a tenth of one", swarm(60, 3 * rounds, 100))):
         print(f"\n{name}: {settings['particles']} candidates, {settings['start_states']} starts")
         print("| workers | whole, s | a round, s | beside threads: whole | a round | messages a round | kB out | kB back |")
         print("|---|---|---|---|---|---|---|---|")
@@ -108,7 +128,7 @@ def main() -> None:
             with fpsrl.ray.Evaluator(workers=workers, **({} if workers <= cores else {"resources": {}})) as evaluator:
                 # Ray gives a worker a CPU of its own: more of them than cores ask for none.
                 if workers > cores:
-                    evaluator._pool._options["num_cpus"] = 0
+                    evaluator._pool.options["num_cpus"] = 0
                 search(made, evaluator, swarm(20, 2, 10))
                 figures = evaluator.figures
                 before = (figures.messages, figures.rounds, figures.bytes_sent, figures.bytes_received)
@@ -127,14 +147,18 @@ def main() -> None:
             )
         print(f"| threads | {base_whole:.2f} | {base_round:.3f} | 1 | 1 | | | |")
     print("\nMessages alone")
-    a, b = messages(cores)
-    print(f"{1e3 * a:.3f} ms a message, {1e6 * b:.2f} µs a candidate")
-    print("\n| cores | threads a worker | core seconds a round | candidates | efficiency | driver busy |\n|---|---|---|---|---|---|")
-    for seconds, candidates in ((100.0, 1_000), (1_000.0, 4_000), (1_000.0, 16_000)):
+    costs = messages()
+    print(f"{1e3 * costs[0]:.3f} ms a message, {1e6 * costs[1]:.2f} µs a candidate, {1e3 * costs[2]:.2f} ms there and back")
+    print("\n| core seconds a round | candidates | cores | threads a worker | messages | efficiency | driver busy |")
+    print("|---|---|---|---|---|---|---|")
+    for seconds, candidates in ((16.0, 500), (100.0, 1_000), (1_000.0, 4_000), (10_000.0, 16_000)):
         for count in CORES:
             for threads in (1, 16):
-                value, busy = efficiency(count, threads, seconds, candidates, a, b)
-                print(f"| {count:,} | {threads} | {seconds:,.0f} | {candidates:,} | {100 * value:.0f} % | {100 * busy:.0f} % |")
+                value, busy, sent = efficiency(count, threads, seconds, candidates, costs)
+                print(
+                    f"| {seconds:,.0f} | {candidates:,} | {count:,} | {threads} | {sent:,.0f} "
+                    f"| {100 * value:.0f} % | {100 * busy:.0f} % |"
+                )
 
 
 if __name__ == "__main__":

@@ -313,7 +313,7 @@ def test_another_version_or_other_bits_are_refused(
     worlds: fpsrl.Worlds, evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(fpsrl, "__version__", "0.0.9")
+        patch.setattr(_pool, "__version__", "0.0.9")
         with pytest.raises(fpsrl.ClusterError, match=r"has fpsrl .*, and this machine has 0\.0\.9"):
             fpsrl.search(worlds, evaluator=evaluator)
     introduction = _evaluator._Search._introduction
@@ -387,7 +387,7 @@ class TestBadInput:
     def test_numbers_of_workers_are_checked(self, nodes: Nodes, worlds: fpsrl.Worlds) -> None:
         nodes.at_least(2)
         for settings in ({"workers": 0}, {"workers": True}, {"cpus_per_worker": 1.5}):
-            with pytest.raises(fpsrl.ClusterError, match="is a whole number"):
+            with pytest.raises(fpsrl.ClusterError, match=r"workers? is|cpus_per_worker is"):
                 Evaluator(nodes.address, **settings)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="no option `cpu`"):
             Evaluator(nodes.address, cpu=3)

@@ -10,7 +10,7 @@ use crate::{Outcome, outside, run};
 const MOST_BYTES: u64 = 20_000_000;
 
 /// What the tests need besides what other checks have in their environment.
-const NEWEST: [&str; 10] = [
+const NEWEST: [&str; 11] = [
     "pytest",
     "pandas",
     "matplotlib",
@@ -21,6 +21,7 @@ const NEWEST: [&str; 10] = [
     "mypy",
     "pandas-stubs",
     "pyright[nodejs]",
+    "ray",
 ];
 
 /// What the tests need under the oldest Python, in the versions that still know it.

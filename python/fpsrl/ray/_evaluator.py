@@ -25,6 +25,9 @@ logger = logging.getLogger("fpsrl.ray")
 #: Work that a message carries at least, in seconds: a message costs about half a millisecond.
 LEAST_SECONDS = 0.03
 
+#: Workers that are chosen if nobody says how many CPUs each has: a driver serves so many well (docs/scale.md).
+MOST_WORKERS = 64
+
 #: Into how many batches each worker's share of a round is cut, while much of the round is left.
 CUTS = 4
 
@@ -80,18 +83,19 @@ class Evaluator:
             ``RAY_ADDRESS`` names, or a new one on this machine, which ends with the evaluator.
         workers: How many workers at most; without it, as many as the cluster has room for, whenever it grows or shrinks.
         cpus_per_worker: CPUs, and threads, of each worker. One message serves all threads of a worker, and they share one copy
-            of worlds and log: large nodes are used best by large workers.
+            of worlds and log: large nodes are used best by large workers. Without it: one, or as many as make at most 64 workers
+            of the cluster as it is now.
         options: Further options of Ray for each worker: ``memory``, ``resources``, ``runtime_env``, ``scheduling_strategy``.
 
     What it finds is the same, byte for byte, with any number of workers, and when they die.
     """
 
     def __init__(
-        self, address: Optional[str] = None, *, workers: Optional[int] = None, cpus_per_worker: int = 1, **options: Any
+        self, address: Optional[str] = None, *, workers: Optional[int] = None, cpus_per_worker: Optional[int] = None, **options: Any
     ) -> None:
         for name, value in (("workers", workers), ("cpus_per_worker", cpus_per_worker)):
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-                raise ClusterError(f"{name} is {value!r}", remedy=f"{name} is a whole number from 1 on")
+                raise ClusterError(f"{name} is {value!r}", remedy="give a whole number from 1 on")
         unknown = set(options) - {"memory", "resources", "runtime_env", "scheduling_strategy", "label_selector"}
         if unknown:
             raise TypeError(f"there is no option `{sorted(unknown)[0]}`\nhint: known: memory, resources, runtime_env, scheduling_strategy")
@@ -101,7 +105,11 @@ class Evaluator:
         self._ray, self._connected = connect(address, None)
         self._local = self._connected and self._ray._private.worker._global_node.is_head()
         self.figures = Figures()
-        self._pool = Pool(self._ray, workers, cpus_per_worker, options, self._tell, grows=not self._local)
+        self._pool = Pool(self._ray, workers, cpus_per_worker or 1, options, self._tell, grows=not self._local)
+        if cpus_per_worker is None and workers is None:
+            total, largest = self._pool.room()
+            self._pool.cpus = max(min(-(-total // MOST_WORKERS), largest), 1)
+            self._pool.options["num_cpus"] = self._pool.cpus
         #: Steps of a world a second and CPU, as far as it is known; 0 if it is not.
         self._speed = 0.0
         #: What share of its steps a candidate of a scope takes before it is given up.
@@ -165,9 +173,7 @@ class Evaluator:
 
     def _shared(self, artefact: Any) -> tuple[str, Any]:
         """Puts worlds or a log where every node gets them once."""
-        from ray import cloudpickle
-
-        packed = cloudpickle.dumps(artefact)
+        packed = self._ray.cloudpickle.dumps(artefact)
         self.figures.bytes_shared += len(packed)
         logger.info("%r takes %.1f MB in the object store", artefact, len(packed) / 1e6)
         return hashlib.sha256(packed).hexdigest(), self._ray.put(artefact)

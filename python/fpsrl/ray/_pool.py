@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
+from .._core import __version__
 from .._errors import ClusterError, InternalError
 from ._worker import worker_class
 
@@ -75,7 +76,7 @@ class Pool:
         #: What every worker must be like, from the second one on.
         self.alike: dict[str, Any] = {}
         self._class = ray.remote(worker_class())
-        self._options = {"num_cpus": cpus, "max_restarts": 0, "max_task_retries": 0, **options}
+        self.options = {"num_cpus": cpus, "max_restarts": 0, "max_task_retries": 0, **options}
         self._left: dict[Any, Worker] = {}
         self._looked = 0.0
         self._lonely_since = time.monotonic()
@@ -130,7 +131,7 @@ class Pool:
 
     def _start(self) -> None:
         self.started += 1
-        actor = self._class.options(**self._options).remote(self.cpus)
+        actor = self._class.options(**self.options).remote(self.cpus)
         self.workers.append(Worker(self.started, actor, actor.hello.options(name="fpsrl: hello").remote()))
 
     def greet(self, worker: Worker) -> None:
@@ -184,8 +185,6 @@ class Pool:
 
     def must_be(self, instructions: Optional[str], remedy: str) -> None:
         """From now on, all workers must have this version, and these instructions if any are given."""
-        from .. import __version__
-
         wanted = {"version": __version__, "remedy": remedy, "instructions": instructions}
         with self.lock:
             if self.alike == wanted:

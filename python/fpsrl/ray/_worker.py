@@ -24,36 +24,36 @@ def worker_class() -> Any:
         def __repr__(self) -> str:
             return "fpsrl"
 
+        @staticmethod
+        def _module(name: str) -> Any:
+            import importlib
+
+            return importlib.import_module(name)
+
         def hello(self) -> dict[str, Any]:
             """Who it is and what it can do."""
             import os
             import socket
 
-            import ray
-
-            context = ray.get_runtime_context()
+            context = self._module("ray").get_runtime_context()
             told: dict[str, Any] = {"host": socket.gethostname(), "pid": os.getpid(), "node": context.get_node_id()}
             try:
-                import fpsrl
-                from fpsrl import _core
-
-                fpsrl.set_threads(self._threads)
-                told.update(version=fpsrl.__version__, instructions=_core.instruction_set())
+                core = self._module("fpsrl._core")
+                core.set_threads(self._threads)
+                told.update(version=core.__version__, instructions=core.instruction_set())
             except Exception as error:
                 told.update(fault=f"{type(error).__name__}: {error}")
             return told
 
         def _get(self, key: str, reference: Any) -> Any:
             if key not in self._fetched:
-                import ray
-
                 # What an earlier stage needed is not needed again soon.
                 while len(self._fetched) >= 2:
                     old = next(iter(self._fetched))
                     del self._fetched[old]
                     self._scorers = {which: one for which, one in self._scorers.items() if which[0] != old}
                     self._workshops.pop(old, None)
-                self._fetched[key] = ray.get(reference)
+                self._fetched[key] = self._module("ray").get(reference)
             return self._fetched[key]
 
         def score(self, key: str, reference: list[Any], form: str, prune: bool, batch: Any, introduction: Any) -> Any:
@@ -66,14 +66,13 @@ def worker_class() -> Any:
 
             began = time.perf_counter()
             scorer, proof = self._scorers.get((key, form)), None
-            if scorer is None and introduction is None:
-                return None
-            if introduction is not None:
-                from fpsrl import _core
-
+            if introduction is None:
+                if scorer is None:
+                    return None
+            else:
                 text, known_batch = introduction
 
-                scorer = _core.Scorer(self._get(key, reference[0])._core, text, prune, self._threads)
+                scorer = self._module("fpsrl._core").Scorer(self._get(key, reference[0])._core, text, prune, self._threads)
                 self._scorers[key, form] = scorer
                 proof = scorer.score(*known_batch)[0]
             ready = time.perf_counter()
@@ -87,9 +86,7 @@ def worker_class() -> Any:
             began = time.perf_counter()
             workshop = self._workshops.get(key)
             if workshop is None:
-                from fpsrl import _core
-
-                workshop = _core.Workshop(self._get(key, reference[0])._core, text)
+                workshop = self._module("fpsrl._core").Workshop(self._get(key, reference[0])._core, text)
                 self._workshops[key] = workshop
             return workshop.train(job), time.perf_counter() - began, self._memory()
 
@@ -108,8 +105,7 @@ def worker_class() -> Any:
             import glob
             import os
 
-            import ray
-
+            ray = self._module("ray")
             worker = ray.get_runtime_context().get_worker_id()
             session = ray._private.worker._global_node.get_session_dir_path()
             for path in glob.glob(os.path.join(session, "logs", f"worker-{worker}-*.err")):
