@@ -44,7 +44,7 @@ fn dots(svg: &mut String, axis: &Axis, y: f64, runs: &[usize], all: &[SweepRun])
             let _ = write!(plain, "M{x} {y}h0");
             continue;
         }
-        let class = if run.holds == Some(false) || run.verdict == "no-go" { "run-dot refused" } else { "run-dot" };
+        let class = if run.is_refused() { "run-dot refused" } else { "run-dot" };
         let _ = write!(
             svg,
             "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"3.2\"><title>{}</title></circle>",
@@ -177,7 +177,7 @@ pub(super) fn front(runs: &[usize], all: &[SweepRun], front: &[&FrontPoint]) -> 
             let at = x.at(conditions(*run)) + ((index as f64 * 0.618_033_988_7).fract() - 0.5) * 10.0;
             let on_front = front.iter().any(|point| point.run == *run);
             let at = if on_front { x.at(conditions(*run)) } else { at };
-            let refused = if all[*run].holds == Some(false) { " refused" } else { "" };
+            let refused = if all[*run].is_refused() { " refused" } else { "" };
             let (class, radius) = if on_front { ("run-dot chosen", 5.0) } else { ("run-dot", 3.2) };
             let name = escape(&format!("{}, {} conditions", said(&all[*run]), conditions(*run)));
             let _ = write!(

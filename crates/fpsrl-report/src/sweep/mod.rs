@@ -80,6 +80,13 @@ pub struct SweepRun {
     pub profile: Arc<DataProfile>,
 }
 
+impl SweepRun {
+    /// Whether the judge or the verdict refuses it.
+    pub fn is_refused(&self) -> bool {
+        self.holds == Some(false) || self.verdict == "no-go"
+    }
+}
+
 /// A run that has failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedRun {
@@ -104,7 +111,7 @@ pub struct SweepFindings {
     pub factors: Vec<Factor>,
     /// The share of the promise's variance that is left within points: seeds, and draws of the log; none with a single run a point.
     pub chance: Option<f64>,
-    /// The rules that come back, those of most runs first.
+    /// The rules that come back, those of most runs first: of the runs that nobody refuses, if there are two of them.
     pub recurring: Vec<Recurring>,
     /// The runs of which none is both simpler and better.
     pub front: Vec<FrontPoint>,

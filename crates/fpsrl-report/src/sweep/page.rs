@@ -8,7 +8,7 @@ use fpsrl_explain::{minus, sentences};
 use super::statistics::within_of;
 use super::{Factor, FrontPoint, SweepFindings, SweepRun, WhatVaries, charts};
 use crate::modules::STYLE;
-use crate::text::{amount, name, share};
+use crate::text::{amount, measure, name, share};
 use fpsrl_explain::svg::escape;
 
 /// The style of what only this page has.
@@ -197,11 +197,10 @@ fn said(sweep: &WhatVaries, factor: &Factor) -> String {
             _ => "All runs promise the same, whatever its value.".into(),
         };
     };
-    let percent = share(explained);
+    let percent = if explained < 5e-4 { "0".to_owned() } else { share(explained) };
+    let told = explained >= 2.0 * factor.by_chance && explained >= 0.02;
     let matters = match () {
-        () if explained < 2.0 * factor.by_chance || explained < 0.02 => {
-            "It does not matter, as far as these runs can tell"
-        }
+        () if !told => "It does not matter, as far as these runs can tell",
         () if explained >= 0.5 => "It matters most",
         () if explained >= 0.14 => "It matters",
         () => "It matters a little",
@@ -214,7 +213,7 @@ fn said(sweep: &WhatVaries, factor: &Factor) -> String {
     // Medians over several kinds of return are no figure.
     let mixed = sweep.factors.iter().any(|factor| factor.changes_returns && factor.values.len() > 1);
     let best = match best {
-        Some((level, median)) if !mixed => {
+        Some((level, median)) if !mixed && told => {
             format!(" The best median has {}: {}.", name(&charts::shortened(&level.value, 60)), amount(median))
         }
         _ => String::new(),
@@ -309,14 +308,22 @@ fn rules(sweep: &WhatVaries, findings: &SweepFindings) -> String {
     if sweep.runs.len() < 2 {
         return String::new();
     }
+    let used = sweep.runs.iter().filter(|run| !run.is_refused()).count();
+    let which = match used == sweep.runs.len() || used < 2 {
+        true => String::new(),
+        false => format!(
+            "Only the {} that neither the judge nor the verdict refuses count here. ",
+            several(used, "run", "runs")
+        ),
+    };
     if findings.recurring.is_empty() {
-        return "<p>No rule comes back: every run has found others.</p>".into();
+        return format!("<p>{which}No rule comes back: every run has found others.</p>");
     }
     let always = findings.recurring.iter().filter(|rule| rule.runs.len() == rule.of).count();
     let mut text = match always {
-        0 => "<p>No rule is in every run. ".to_owned(),
-        1 => "<p>One rule is in every run. ".to_owned(),
-        many => format!("<p>{} rules are in every run. ", count(many)),
+        0 => format!("<p>{which}No rule is in every run. "),
+        1 => format!("<p>{which}One rule is in every run. "),
+        many => format!("<p>{which}{} rules are in every run. ", count(many)),
     };
     text.push_str(
         "Rules are the same where they want nearly the same in nearly the same place. Each sentence is the middle of all that are \
@@ -332,10 +339,9 @@ fn rules(sweep: &WhatVaries, findings: &SweepFindings) -> String {
                 format!(
                     "{} {}",
                     name(&one.name),
-                    match low == high {
-                        true => crate::text::measure(low, &one.unit),
-                        false =>
-                            format!("{} to {}", crate::text::measure(low, ""), crate::text::measure(high, &one.unit)),
+                    match measure(low, "") == measure(high, "") {
+                        true => measure(low, &one.unit),
+                        false => format!("{} to {}", measure(low, ""), measure(high, &one.unit)),
                     }
                 )
             })

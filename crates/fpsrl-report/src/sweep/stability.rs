@@ -15,6 +15,9 @@ use crate::overlay::difference;
 /// Rules that are less alike than this are not the same: half the range of the action apart, or a width in every variable.
 const ALIKE: f64 = 1.0;
 
+/// A rule of fewer than one run in so many does not come back: it happens to be found twice.
+const SELDOM: usize = 10;
+
 /// How often the groups are made anew from their middles.
 const ROUNDS: usize = 3;
 
@@ -52,9 +55,12 @@ struct Group {
 
 /// The rules that come back, those of most runs first; of the variables that most runs have.
 pub(super) fn recurring(sweep: &WhatVaries) -> Vec<Recurring> {
+    // What nobody would use has no rules that matter.
+    let used = (0..sweep.runs.len()).filter(|run| !sweep.runs[*run].is_refused()).count();
+    let counts = |run: &SweepRun| used < 2 || !run.is_refused();
     let mut kinds: Vec<(Vec<&str>, Vec<usize>)> = Vec::new();
     let mut place: HashMap<Vec<&str>, usize> = HashMap::new();
-    for (index, run) in sweep.runs.iter().enumerate() {
+    for (index, run) in sweep.runs.iter().enumerate().filter(|(_, run)| counts(run)) {
         let names = run.policy.states.iter().map(|state| state.name.as_str());
         // Something between them, so that no two lists of names are read as one.
         let names: Vec<&str> =
@@ -71,7 +77,8 @@ pub(super) fn recurring(sweep: &WhatVaries) -> Vec<Recurring> {
         let first = &sweep.runs[runs[0]];
         for action in 0..first.policy.actions.len() {
             let groups = groups(sweep, &runs, action, &first.profile);
-            let told = groups.into_iter().filter(|group| group.members.len() > 1);
+            let fewest = runs.len().div_ceil(SELDOM).max(2);
+            let told = groups.into_iter().filter(|group| group.members.len() >= fewest);
             found.extend(told.map(|group| told_of(&first.policy, action, group, runs.len())));
         }
     }

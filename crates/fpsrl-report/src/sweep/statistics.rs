@@ -278,11 +278,10 @@ pub(super) fn within_of(sweep: &WhatVaries, run: &SweepRun) -> String {
 
 /// The run that promises most, of those that nobody refuses; of all, if all are refused.
 pub(super) fn best(sweep: &WhatVaries) -> Option<usize> {
-    let refused = |run: &SweepRun| run.holds == Some(false) || run.verdict == "no-go";
     let finite = || (0..sweep.runs.len()).filter(|run| sweep.runs[*run].promise.is_finite());
     let most = |runs: &mut dyn Iterator<Item = usize>| {
         // The first one of equals.
         runs.reduce(|best, run| if sweep.runs[run].promise > sweep.runs[best].promise { run } else { best })
     };
-    most(&mut finite().filter(|run| !refused(&sweep.runs[*run]))).or_else(|| most(&mut finite()))
+    most(&mut finite().filter(|run| !sweep.runs[*run].is_refused())).or_else(|| most(&mut finite()))
 }

@@ -112,6 +112,9 @@ impl Sweep {
                 .collect::<Result<_>>()?,
         };
         let logs = logs(written.logs.as_deref(), &parent)?;
+        if !logs.is_empty() && base.contains_key("plant") {
+            return Err(no_log_of_its_own());
+        }
         let grid = leaves("grid", &written.grid)?;
         let singles = singles(&written.run)?;
         let varied = varied(&grid, &singles);
@@ -175,13 +178,7 @@ impl Sweep {
                 ));
             }
             if run.log.is_some() && (simulated || problem.data.log.is_none()) {
-                let rule = "the problem makes its log itself, from a plant or a simulator";
-                return Err(refused(
-                    "logs",
-                    "given",
-                    rule,
-                    "leave them out, or state the problem with [[state]] and [[action]]",
-                ));
+                return Err(no_log_of_its_own());
             }
             for file in problem.data.log.iter().flat_map(|log| &log.files) {
                 if !fpsrl_base::frame::is_frame(file) && !file.is_file() {
@@ -539,6 +536,11 @@ fn integer(number: u64) -> Result<Value> {
         Ok(number) => Ok(Value::Integer(number)),
         Err(_) => Err(refused("seeds", number, "a seed is a whole number below 2^63", "choose a smaller one")),
     }
+}
+
+fn no_log_of_its_own() -> Error {
+    let rule = "the problem makes its log itself, from a plant or a simulator";
+    refused("logs", "given", rule, "leave them out, or state the problem with [[state]] and [[action]]")
 }
 
 fn too_many(count: u64) -> Error {
