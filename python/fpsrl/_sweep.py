@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from ._errors import LogError, ProblemError
 from ._events import Progress, listener
 from ._problem import SECTIONS, Problem, _keys
 from ._stages import Log, Run, _Lasting, _meant_problem, load_run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _Path = Union[str, "os.PathLike[str]"]
 
@@ -172,7 +169,7 @@ class Sweep(_Lasting):
         columns = self._core.table()
         return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> Any:
         """The table as a frame of pandas."""
         import pandas as pd
 
@@ -287,11 +284,12 @@ def sweep(
 
 def _plain(numbers: _Numbers) -> Union[int, list[int]]:
     """A count, or a list of numbers."""
-    if isinstance(numbers, (int, np.integer)) and not isinstance(numbers, bool):
-        return int(numbers)
-    if isinstance(numbers, str) or not hasattr(numbers, "__iter__"):
-        raise TypeError(f"{numbers!r} was given where a count or a list of numbers is meant")
-    return [int(number) for number in numbers]
+    given: Any = numbers
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        return int(given)
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise TypeError(f"{given!r} was given where a count or a list of numbers is meant")
+    return [int(number) for number in given]
 
 
 def _on(written: dict[str, Any], problem: Problem, files: Any) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def test_sweeps_are_the_commands_too(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said(tmp_path: Path, log: dict[str, Any]) -> None:
     directory = tmp_path / "runs"
-    for error, told, more in [
+    cases: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (fpsrl.ProblemError, "there is no key called `rulez`", {"grid": {"policy.rulez": [1]}}),
         (fpsrl.ProblemError, "`policy.rules` is 0", {"grid": {"rules": [0]}}),
         (fpsrl.ProblemError, "could be a setting of", {"grid": {"start_states": [5]}}),
@@ -129,7 +129,8 @@ def test_what_is_wrong_is_said(tmp_path: Path, log: dict[str, Any]) -> None:
         (fpsrl.ProblemError, "at most 100,000 runs", {"seeds": 100_001}),
         (fpsrl.LogError, "both given", {"logs": [log]}),
         (ValueError, "workers is 0", {"workers": 0}),
-    ]:
+    ]
+    for error, told, more in cases:
         with pytest.raises(error, match=told):
             fpsrl.sweep(small(), log, directory=directory, **more)
     with pytest.raises(fpsrl.LogError, match="needs a log"):
