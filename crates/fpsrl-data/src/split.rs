@@ -111,7 +111,8 @@ pub fn groups(transitions: &Transitions, count: usize, seed: u64) -> Vec<usize> 
     let mut units = with_copies(transitions, stretches);
     if units.len() < 2 * count {
         let pieces = 4 * count;
-        units = (0..pieces).map(|piece| vec![rows * piece / pieces..rows * (piece + 1) / pieces]).collect();
+        let piece = |piece: usize| rows * piece / pieces..rows * (piece + 1) / pieces;
+        units = (0..pieces).map(|number| vec![piece(number)]).collect();
     }
     let mut group = vec![0; rows];
     let mut sizes = vec![0; count];

@@ -20,6 +20,9 @@ pub struct Sweep {
     gathered: Mutex<Option<Gathered>>,
 }
 
+/// A failure: the run, the message, the hint, and whether it is a bug.
+type Failed = (String, String, Option<String>, bool);
+
 /// Writes frames as files into the directory of a sweep; the files.
 #[pyfunction]
 pub fn sweep_log(py: Python<'_>, directory: PathBuf, name: &str, frames: Vec<Frame<'_>>) -> PyResult<Vec<PathBuf>> {
@@ -150,7 +153,7 @@ impl Sweep {
     }
 
     /// The failures: name, message, hint, and whether it is a bug.
-    fn failures(&self, py: Python<'_>) -> PyResult<Vec<(String, String, Option<String>, bool)>> {
+    fn failures(&self, py: Python<'_>) -> PyResult<Vec<Failed>> {
         self.with(py, |gathered| {
             let told = gathered.failures();
             Ok(told.map(|one| (one.run.clone(), one.message.clone(), one.hint.clone(), one.bug)).collect())

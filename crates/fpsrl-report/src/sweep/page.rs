@@ -141,6 +141,18 @@ fn result(sweep: &WhatVaries, findings: &SweepFindings) -> String {
             let _ = write!(text, "<li><bdi>{}</bdi></li>", escape(&minus(&sentence)));
         }
         text.push_str("</ol>");
+        let alike = findings.best.and_then(|best| findings.points.iter().find(|spread| spread.runs.contains(&best)));
+        if let Some((spread, summed)) = alike.and_then(|spread| Some((spread, spread.promise.as_ref()?)))
+            && sweep.runs.len() > 1
+        {
+            let _ = write!(
+                text,
+                "<p>The largest of {} promises is partly luck. With the same settings, {}, the median is {}.</p>",
+                count(sweep.runs.len()),
+                name(&spread.point),
+                amount(summed.median)
+            );
+        }
     } else {
         text.push_str("<p>No run is finished yet.</p>");
     }
@@ -150,7 +162,7 @@ fn result(sweep: &WhatVaries, findings: &SweepFindings) -> String {
         text,
         "<div class=\"scroll\"><table class=\"result\"><thead><tr><th scope=\"col\">Settings</th><th scope=\"col\">Runs</th>\
          <th scope=\"col\">Promise, each run a dot</th><th scope=\"col\" class=\"value\">Median</th>\
-         <th scope=\"col\" class=\"value\">From \u{2013} to</th>{}<th scope=\"col\">go / careful / no-go</th>\
+         <th scope=\"col\" class=\"value\">From, to</th>{}<th scope=\"col\">go / careful / no-go</th>\
          <th scope=\"col\">Failed</th></tr></thead><tbody>",
         if truth { "<th scope=\"col\" class=\"value\">True return</th>" } else { "" }
     );
@@ -166,7 +178,7 @@ fn result(sweep: &WhatVaries, findings: &SweepFindings) -> String {
             spread.runs.len(),
             charts::strip(&spread.runs, &sweep.runs, range, summed),
             summed.map_or_else(dash, |summed| amount(summed.median)),
-            summed.map_or_else(dash, |summed| format!("{} \u{2013} {}", amount(summed.least), amount(summed.most))),
+            summed.map_or_else(dash, |summed| format!("{} to {}", amount(summed.least), amount(summed.most))),
             match (truth, &spread.true_return) {
                 (false, _) => String::new(),
                 (true, Some(summed)) => format!("<td class=\"value\">{}</td>", amount(summed.median)),

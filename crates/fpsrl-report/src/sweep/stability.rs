@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use fpsrl_engine::policy::{ActionRules, FuzzyPolicy, Quantity, Rule};
-use fpsrl_explain::{DataProfile, sentences};
+use fpsrl_explain::{DataProfile, noticeable, sentences};
 
 use super::{SweepRun, WhatVaries};
 use crate::overlay::difference;
@@ -47,7 +47,8 @@ pub struct Scatter {
     pub range: [f64; 2],
 }
 
-/// Rules that are alike, of one action.
+/// Rules that are alike, of one action. What they want is the action that each takes alone, from -1 at the lower limit to 1 at the
+/// upper one: outputs before the limits are not the same thing in every run, because each has a steepness of its own.
 struct Group {
     middle: Rule,
     members: Vec<(usize, Rule)>,
@@ -79,7 +80,7 @@ pub(super) fn recurring(sweep: &WhatVaries) -> Vec<Recurring> {
             let groups = groups(sweep, &runs, action, &first.profile);
             let fewest = runs.len().div_ceil(SELDOM).max(2);
             let told = groups.into_iter().filter(|group| group.members.len() >= fewest);
-            found.extend(told.map(|group| told_of(&first.policy, action, group, runs.len())));
+            found.extend(told.map(|group| told_of(sweep, &first.policy, action, group, runs.len())));
         }
     }
     found.sort_by(|a, b| (b.runs.len() * a.of).cmp(&(a.runs.len() * b.of)));
@@ -97,12 +98,20 @@ fn groups(sweep: &WhatVaries, runs: &[usize], action: usize, profile: &DataProfi
             group.members.clear();
         }
         for &run in runs {
-            let rules = sweep.runs[run].policy.actions.get(action).map_or(&[][..], |action| &action.rules);
-            deal(states, profile, &mut groups, run, rules);
+            let rules = sweep.runs[run].policy.actions.get(action).map_or_else(Vec::new, by_action);
+            deal(states, profile, &mut groups, run, &rules);
         }
         groups.retain(|group| !group.members.is_empty());
     }
     groups
+}
+
+/// The rules of an action, each with the action that it takes alone as its output.
+fn by_action(kind: &ActionRules) -> Vec<Rule> {
+    let [low, high] = kind.limits;
+    let wanted =
+        |index: usize| (2.0 * (kind.alone(index) - low) / (high - low).max(f64::MIN_POSITIVE) - 1.0).clamp(-1.0, 1.0);
+    kind.rules.iter().enumerate().map(|(index, rule)| Rule { output: wanted(index), ..rule.clone() }).collect()
 }
 
 /// Gives each rule of a run to the group that it is most like, the most alike first; what is like none begins a group.
@@ -168,13 +177,11 @@ fn median(values: Vec<f64>) -> f64 {
     super::Summed::of(values).map_or(0.0, |summed| summed.median)
 }
 
-fn told_of(policy: &FuzzyPolicy, action: usize, group: Group, of: usize) -> Recurring {
-    let rule = middle(&policy.states, &group);
+fn told_of(sweep: &WhatVaries, policy: &FuzzyPolicy, action: usize, group: Group, of: usize) -> Recurring {
+    let middle = middle(&policy.states, &group);
     let kind = &policy.actions[action];
-    let alone =
-        FuzzyPolicy { actions: vec![ActionRules { rules: vec![rule.clone()], ..kind.clone() }], ..policy.clone() };
     let half = |values: Vec<f64>| super::Summed::of(values).map_or([0.0; 2], |summed| [summed.low, summed.high]);
-    let shown = |variable: &usize| !rule.ignores(*variable) && policy.states[*variable].values.is_empty();
+    let shown = |variable: &usize| !middle.ignores(*variable) && policy.states[*variable].values.is_empty();
     let mut scatter: Vec<Scatter> = (0..policy.states.len())
         .filter(shown)
         .map(|variable| {
@@ -183,13 +190,25 @@ fn told_of(policy: &FuzzyPolicy, action: usize, group: Group, of: usize) -> Recu
             Scatter { name: state.name.clone(), unit: state.unit.clone(), range }
         })
         .collect();
-    let acts = |rule: &Rule| ActionRules { rules: vec![rule.clone()], ..kind.clone() }.alone(0);
-    let range = half(group.members.iter().map(|(_, rule)| acts(rule)).collect());
+    let [low, high] = kind.limits;
+    let range = half(group.members.iter().map(|(_, rule)| rule.output).collect());
+    let range = range.map(|wanted| noticeable(low + 0.5 * (wanted + 1.0) * (high - low), kind.limits));
     scatter.push(Scatter { name: kind.name.clone(), unit: kind.unit.clone(), range });
+    let sentence = sentence(sweep, policy, action, &middle, &group).unwrap_or_default();
     let mut runs: Vec<usize> = group.members.iter().map(|(run, _)| *run).collect();
     runs.sort_unstable();
-    let sentence = sentences(&alone).into_iter().next().unwrap_or_default();
     Recurring { sentence, action: kind.name.clone(), runs, of, scatter }
+}
+
+/// The rule in the middle as a sentence. What it does is told by the member that does most nearly that.
+fn sentence(sweep: &WhatVaries, policy: &FuzzyPolicy, action: usize, middle: &Rule, group: &Group) -> Option<String> {
+    let far = |rule: &Rule| (rule.output - middle.output).abs();
+    let (run, like) = group.members.iter().min_by(|a, b| far(&a.1).total_cmp(&far(&b.1)))?;
+    let kind = sweep.runs[*run].policy.actions.get(action)?;
+    let index = by_action(kind).iter().position(|rule| rule == like)?;
+    let rule = Rule { output: kind.rules[index].output, ..middle.clone() };
+    let alone = FuzzyPolicy { actions: vec![ActionRules { rules: vec![rule], ..kind.clone() }], ..policy.clone() };
+    sentences(&alone).into_iter().next()
 }
 
 /// How many of the rules that a run has come back in at least half of the runs.

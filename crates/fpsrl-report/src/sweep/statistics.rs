@@ -177,17 +177,16 @@ fn squares(sweep: &WhatVaries, group: impl Fn(&SweepRun) -> Vec<usize>) -> (f64,
         .collect();
     centred.sort_by_key(|(index, _)| *index);
     let total: f64 = centred.iter().map(|(_, value)| value * value).sum();
-    let mut groups: Vec<(Vec<usize>, Vec<(usize, f64)>)> = Vec::new();
+    let mut groups: Vec<Vec<(usize, f64)>> = Vec::new();
     let mut place: HashMap<Vec<usize>, usize> = HashMap::new();
     for (index, value) in centred {
-        let key = group(&sweep.runs[index]);
-        let at = *place.entry(key.clone()).or_insert_with(|| {
-            groups.push((key, Vec::new()));
-            groups.len() - 1
-        });
-        groups[at].1.push((index, value));
+        let at = *place.entry(group(&sweep.runs[index])).or_insert(groups.len());
+        if at == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[at].push((index, value));
     }
-    let between: f64 = groups.iter().map(|(_, runs)| runs.len() as f64 * mean(runs).powi(2)).sum();
+    let between: f64 = groups.iter().map(|runs| runs.len() as f64 * mean(runs).powi(2)).sum();
     (total, between, strata.len())
 }
 

@@ -220,7 +220,7 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         // Where a sweep makes many runs at a time, what is new there is not left over.
-        if !parent.join(crate::sweep::SWEEP).exists() {
+        if !parent.join(graph::SWEEP).exists() {
             lock::sweep(&parent);
         }
         let staging = builder.tempdir_in(&parent).map_err(|source| Error::write(path, source))?;

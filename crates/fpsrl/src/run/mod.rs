@@ -48,6 +48,7 @@ pub use crate::figures::{
 pub use crate::stage::{DataReport, ReportOptions};
 pub use directory::RunDirectory;
 pub use graph::REPORT;
+pub(crate) use graph::SWEEP;
 pub use lock::Lock;
 pub(crate) use lock::sweep as remove_leftovers;
 pub use pi::{PiComparison, PiOptions};

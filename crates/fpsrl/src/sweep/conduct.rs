@@ -11,9 +11,9 @@ use serde::Serialize;
 use super::execute::{Failure, Outcome};
 use super::gather::Gathered;
 use super::plan::{PlannedRun, Sweep};
-use super::state::{Digests, SWEEP, State, json};
+use super::state::{Digests, State, json};
 use crate::progress::{Event, Notice, Progress, Stage, Status};
-use crate::run::{Lock, remove_leftovers};
+use crate::run::{Lock, SWEEP, remove_leftovers};
 
 /// How finely the progress of a run counts.
 const FINE: u64 = 1_000;

@@ -48,7 +48,6 @@ pub use fpsrl_report::sweep::{
 pub use frames::write_tables;
 pub use gather::{Gathered, GatheredRun};
 pub use plan::{MOST_RUNS, PlannedRun, Sweep};
-pub(crate) use state::SWEEP;
 pub use state::State;
 pub use table::{Cell, Table};
 pub use written::WrittenSweep;

@@ -17,9 +17,6 @@ use crate::run::{REPORT, RunDirectory, Summary};
 /// What was planned of a run, in its directory.
 pub(super) const PLANNED: &str = "planned.json";
 
-/// The plan of a sweep and what came of it, in the directory of the runs.
-pub(crate) const SWEEP: &str = "sweep.json";
-
 /// A directory beside the runs: why runs have failed.
 const FAILURES: &str = "failures";
 
