@@ -148,7 +148,7 @@ fn what_is_wrong_is_said_before_anything_is_made() {
     let file = parent.path().join("sweep.toml");
     for (text, said) in [
         ("", "it does not say which problem is varied"),
-        ("problem = 'mountin-car'", "there is no problem called `mountin-car`"),
+        ("problem = 'mountin-car'", "called `mountin-car`"),
         ("problem = 'nowhere.toml'", "nowhere.toml cannot be read"),
     ] {
         fs::write(&file, text).unwrap();
@@ -306,8 +306,11 @@ fn a_log_that_is_gone_is_the_failure_of_its_runs_alone() {
     let gathered = conduct(&sweep, 1);
     let words: Vec<&str> = gathered.runs().iter().map(|run| run.word()).collect();
     assert_eq!(words, ["finished", "failed"]);
+    // A run that has its log already needs the file no more.
+    fs::remove_file(directory.path().join("long.csv")).unwrap();
+    assert_eq!(sweep.execute(&sweep.runs()[0], false, &Progress::silent()).unwrap(), Outcome::Finished { now: false });
     // Before anything is made, a file that is missing is refused.
-    assert!(read(directory.path()).unwrap_err().to_string().contains("other.csv cannot be read"));
+    assert!(read(directory.path()).unwrap_err().to_string().contains("long.csv cannot be read"));
 }
 
 #[test]

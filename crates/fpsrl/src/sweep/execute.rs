@@ -156,3 +156,27 @@ impl Sweep {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_in_one_run_is_kept_as_its_failure() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sweep.toml");
+        std::fs::write(&path, "problem = 'mountain-car'\nseeds = 2\n").unwrap();
+        let sweep = Sweep::read(&path).unwrap();
+        sweep.begin().unwrap();
+        let run = &sweep.runs()[1];
+        let outcome = sweep.kept(run, &Digests::default(), || panic!("an index is out of {}", "bounds")).unwrap();
+        let Outcome::Failed(failure) = outcome else { panic!("it went well: {outcome:?}") };
+        assert_eq!(failure.message, "fpsrl has a bug: an index is out of bounds");
+        assert!(failure.bug && failure.hint.is_some());
+        assert_eq!(sweep.state(run).unwrap(), State::Failed(failure));
+        assert_eq!(sweep.state(&sweep.runs()[0]).unwrap(), State::Pending);
+        // Work that was stopped is no failure.
+        let stopped = sweep.kept(&sweep.runs()[0], &Digests::default(), || Err(Error::Stopped { stage: "search" }));
+        assert!(matches!(stopped, Err(Error::Stopped { .. })));
+    }
+}

@@ -24,7 +24,7 @@
 //! let sweep = Sweep::read(&path)?;
 //! let names: Vec<&str> = sweep.runs().iter().map(|run| run.name.as_str()).collect();
 //! assert_eq!(names[..2], ["rules=2,seed=1", "rules=2,seed=2"]);
-//! assert_eq!((names.len(), sweep.directory()), (6, directory.path().join("sweep-runs").as_path()));
+//! assert_eq!((names.len(), sweep.directory()), (6, directory.path().join("sweep").as_path()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

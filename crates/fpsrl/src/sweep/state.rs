@@ -80,9 +80,14 @@ impl Sweep {
 
     /// What decides the result of a run.
     pub(super) fn planned(&self, run: &PlannedRun, digests: &Digests) -> Result<Planned> {
-        let mut table = self.written(run)?;
         let files = self.problem(run)?.data.log.map_or_else(Vec::new, |log| log.files);
         let log_sha256 = files.iter().map(|file| digests.of(file)).collect::<Result<Vec<String>>>()?;
+        self.planned_on(run, log_sha256)
+    }
+
+    /// The same for a log whose digests are known.
+    fn planned_on(&self, run: &PlannedRun, log_sha256: Vec<String>) -> Result<Planned> {
+        let mut table = self.written(run)?;
         // Where a log lies changes no result, and is another place on another machine.
         if let Some(Value::Table(data)) = table.get_mut("data") {
             data.remove("file");
@@ -113,13 +118,17 @@ impl Sweep {
             let same = self.planned(run, digests).is_ok_and(|planned| failure.sha256 == planned.sha256);
             return Ok(if same || failure.sha256.is_empty() { State::Failed(failure) } else { State::Pending });
         }
-        let planned = self.planned(run, digests)?;
         let file = place.join(PLANNED);
         if !file.exists() {
             let problem = "it was not made by this sweep".into();
             return Err(self.in_the_way(&place, problem));
         }
         let found: Planned = files::read_json(&file)?;
+        let planned = match self.planned(run, digests) {
+            // A run that has its log already does not need the file that it came from.
+            Err(Error::Read { .. }) => self.planned_on(run, found.log_sha256.clone())?,
+            planned => planned?,
+        };
         if found.sha256 != planned.sha256 {
             return Err(self.in_the_way(&place, format!("it was made with {}", differences(&found, &planned))));
         }
