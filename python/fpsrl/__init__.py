@@ -36,6 +36,7 @@ from ._events import Event, Progress
 from ._policy import Action, Condition, Export, Policy, Rule
 from ._problem import Problem, Simulator
 from ._stages import Found, Log, Promise, Run, Step, Worlds, fit, load, load_run, resume, run, search
+from ._sweep import Sweep, sweep
 
 if TYPE_CHECKING:
     from .sklearn import FuzzyController
@@ -67,6 +68,7 @@ __all__ = [
     "SimulatorError",
     "Step",
     "Stopped",
+    "Sweep",
     "Warning",
     "Worlds",
     "__version__",
@@ -77,6 +79,7 @@ __all__ = [
     "run",
     "search",
     "set_threads",
+    "sweep",
 ]
 
 

@@ -20,7 +20,8 @@ class Event:
 
     #: ``"began"``, ``"advanced"``, ``"ended"``, or ``"noticed"``.
     kind: str
-    #: ``"read"``, ``"generate"``, ``"fit"``, ``"search"``, ``"front"``, ``"evaluate"``, ``"ceiling"`` or ``"report"``.
+    #: ``"read"``, ``"generate"``, ``"fit"``, ``"search"``, ``"front"``, ``"evaluate"``, ``"ceiling"``, ``"report"`` or
+    #: ``"sweep"``.
     stage: str
     #: How much of the total is done.
     done: int

@@ -30,6 +30,8 @@ pub enum Stage {
     Pi,
     /// The report is put together.
     Report,
+    /// The runs of a sweep are made.
+    Sweep,
 }
 
 /// What a stage reports. Stages report from several threads.
@@ -92,6 +94,15 @@ pub enum Status {
     },
     /// Plans are made from this start state, counted from 1.
     StartState(usize),
+    /// Runs of a sweep are made.
+    Runs {
+        /// Runs that are finished.
+        finished: usize,
+        /// Runs that have failed.
+        failed: usize,
+        /// Runs in all.
+        of: usize,
+    },
 }
 
 impl fmt::Display for Status {
@@ -104,6 +115,8 @@ impl fmt::Display for Status {
             Self::Training { variable, error } => write!(formatter, "{variable}: error {error:.1e}"),
             Self::Thinning { conditions, value } => write!(formatter, "{conditions} conditions earn {value:.3}"),
             Self::StartState(number) => write!(formatter, "start state {number}"),
+            Self::Runs { finished, failed: 0, of } => write!(formatter, "{finished} of {of} runs"),
+            Self::Runs { finished, failed, of } => write!(formatter, "{finished} of {of} runs, {failed} failed"),
         }
     }
 }

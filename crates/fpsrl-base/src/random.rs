@@ -66,6 +66,8 @@ pub enum Purpose {
     Forest = 40,
     /// Which rows a Gaussian process learns its covariance from, and which become its centres.
     Process = 41,
+    /// Which episodes of a log are drawn, with replacement, for a run of a sweep.
+    Bootstrap = 70,
 }
 
 /// A source of random numbers for one seed and one purpose.

@@ -3,6 +3,7 @@
 pub mod export;
 mod operators;
 mod report;
+mod sweep;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use fpsrl::search::SearchOptions;
 use crate::own_log;
 pub use operators::{PiArguments, TradeArguments, UpdateArguments};
 pub use report::{ExplainArguments, ReportArguments};
+pub use sweep::SweepArguments;
 
 /// Readable fuzzy controllers from logged behaviour.
 ///
@@ -48,7 +50,8 @@ Examples:
   fpsrl nfq runs/a                             a yardstick, on the same log
   fpsrl pi runs/tank                           the PI controller that does best where a state tracks a set-point
   fpsrl update runs/tank --log march.csv       more data later: the rules scored again, and searched on if that pays
-  fpsrl trade runs/tank valve                  less movement of the valve, or less error: what each costs the other";
+  fpsrl trade runs/tank valve                  less movement of the valve, or less error: what each costs the other
+  fpsrl sweep sweep.toml                       many runs: which settings matter, which rules come back every time";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -172,6 +175,9 @@ pub enum Verb {
     /// Weigh one cost more and less: the rules for each weight, of which none is both better and cheaper
     #[command(after_help = operators::TRADE_EXAMPLES)]
     Trade(TradeArguments),
+    /// Make many runs: over settings, seeds, logs and draws of the log; what matters, and which rules come back every time
+    #[command(after_help = sweep::SWEEP_EXAMPLES)]
+    Sweep(SweepArguments),
     /// Reproduce the paper's table of a benchmark, beside the paper's figures
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),

@@ -85,6 +85,7 @@ fn name(stage: Stage) -> &'static str {
         Stage::Nfq => "nfq",
         Stage::Pi => "pi",
         Stage::Report => "report",
+        Stage::Sweep => "sweep",
     }
 }
 

@@ -1,6 +1,7 @@
 //! The table at the end: what a person wants to know of a run.
 
 mod pi;
+mod sweep;
 mod trade;
 mod update;
 
@@ -15,6 +16,7 @@ use fpsrl::text::count;
 use fpsrl::tracking::ControlFigures;
 use fpsrl::world::quality::OpenLoop;
 pub use pi::pi;
+pub use sweep::{plan, sweep};
 pub use trade::trade;
 pub use update::update;
 

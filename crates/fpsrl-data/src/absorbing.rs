@@ -20,6 +20,7 @@ use super::Transitions;
 ///     next_states: vec![vec![0.5, 1.0, 1.0, 1.0]],
 ///     rewards: vec![-1.0, -1.0, 0.0, 0.0],
 ///     terminated: None,
+///     drawn_from: None,
 ///     carried: 0,
 ///     inputs: 0,
 /// };
@@ -133,6 +134,7 @@ mod tests {
             next_states: vec![vec![1.0; 4]],
             rewards: vec![0.0; 4],
             terminated: None,
+            drawn_from: None,
             carried: 0,
             inputs: 0,
         };

@@ -18,6 +18,9 @@ use fpsrl_base::files::write_atomically;
 /// The column that says after which rows an episode was over.
 pub(crate) const TERMINATED: &str = "terminated";
 
+/// The column of a bootstrap draw that tells copies of a row apart from other rows.
+const DRAWN_FROM: &str = "drawn_from";
+
 /// The columns of a problem's log, in the order in which they are written.
 ///
 /// ```
@@ -50,7 +53,11 @@ pub fn write(path: &Path, system: &System, transitions: &Transitions) -> Result<
 /// Writes transitions as text.
 pub fn write_to(writer: &mut dyn Write, system: &System, transitions: &Transitions) -> io::Result<()> {
     let ended = if transitions.terminated.is_some() { ",terminated" } else { "" };
-    writeln!(writer, "{}{ended}", header(system).join(","))?;
+    let header = header(system);
+    // A variable of that name keeps it.
+    let drawn_from = transitions.drawn_from.as_ref().filter(|_| !header.iter().any(|name| name == DRAWN_FROM));
+    let drawn = if drawn_from.is_some() { ",drawn_from" } else { "" };
+    writeln!(writer, "{}{ended}{drawn}", header.join(","))?;
     let of = |columns: &'_ [Vec<f64>]| -> Vec<usize> {
         recorded(system).map(|(index, _)| index).filter(|index| *index < columns.len()).collect()
     };
@@ -72,6 +79,9 @@ pub fn write_to(writer: &mut dyn Write, system: &System, transitions: &Transitio
         }
         if let Some(terminated) = &transitions.terminated {
             write!(line, ",{}", u8::from(terminated[row]))?;
+        }
+        if let Some(origin) = drawn_from {
+            write!(line, ",{}", origin[row])?;
         }
         line.push(b'\n');
         writer.write_all(&line)?;
@@ -117,12 +127,14 @@ pub fn read_from(reader: impl Read, path: &Path, system: &System) -> Result<Tran
         return Err(fault(None, None, "the file is empty".into(), &hint));
     }
     let found: Vec<String> = record.iter().enumerate().map(|(index, field)| column_name(index, field)).collect();
-    let wanted = header(system);
-    let mut wanted = wanted;
+    let mut wanted = header(system);
     if found.iter().any(|name| name == TERMINATED) {
         wanted.push(TERMINATED.to_owned());
     }
     let places = wanted.iter().map(|name| place(name, &found, path)).collect::<Result<Vec<usize>>>()?;
+    // Of a bootstrap draw. A variable of that name is a variable.
+    let drawn =
+        found.iter().position(|name| name == DRAWN_FROM).filter(|_| !wanted.iter().any(|name| name == DRAWN_FROM));
 
     let mut transitions = Transitions::new(system.states().len(), system.actions().len());
     transitions.carried = system.states().len() - system.current_states();
@@ -130,6 +142,7 @@ pub fn read_from(reader: impl Read, path: &Path, system: &System) -> Result<Tran
     let derived: Vec<bool> = system.states().iter().map(crate::system::StateVariable::is_derived).collect();
     let ending = wanted.len() - 1;
     transitions.terminated = (wanted[ending] == TERMINATED).then(Vec::new);
+    transitions.drawn_from = drawn.map(|_| Vec::new());
     while reader.read_byte_record(&mut record).map_err(failed)? {
         let line = record.position().map(csv::Position::line);
         if record.len() != found.len() {
@@ -174,6 +187,14 @@ pub fn read_from(reader: impl Read, path: &Path, system: &System) -> Result<Tran
                 b"0" | b"false" | b"0.0" => false,
                 _ => return Err(wrong(ending, "is neither 0 nor 1")),
             });
+        }
+        if let (Some(origin), Some(drawn)) = (&mut transitions.drawn_from, drawn) {
+            let text = std::str::from_utf8(record.get(drawn).unwrap_or_default().trim_ascii()).unwrap_or_default();
+            let number = text.parse().map_err(|_| {
+                let hint = "correct the value, or leave the column out of the file";
+                fault(line, Some(DRAWN_FROM), "this is not the number of a row".into(), hint)
+            });
+            origin.push(number?);
         }
     }
     if transitions.is_empty() {

@@ -4,6 +4,7 @@
 //! recorded of it: [`generate`](generate()) draws them from a built-in [`plant`], [`log`] reads them from the files of a historian.
 
 pub mod absorbing;
+pub mod bootstrap;
 pub mod coverage;
 pub mod csv;
 pub mod generate;

@@ -49,6 +49,13 @@ impl Transitions {
         columns(&mut self.actions, &other.actions);
         columns(&mut self.next_states, &other.next_states);
         self.rewards.extend(&other.rewards);
+        self.drawn_from = match (self.drawn_from.take(), &other.drawn_from) {
+            (Some(mut ours), Some(theirs)) => {
+                ours.extend(theirs);
+                Some(ours)
+            }
+            _ => None,
+        };
         self.terminated = match (self.terminated.take(), &other.terminated) {
             (Some(mut ours), Some(theirs)) => {
                 ours.extend(theirs);

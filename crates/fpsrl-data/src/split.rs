@@ -1,5 +1,8 @@
 //! Which rows train, which choose, and which judge: 80 %, 10 % and 10 % (section 5.3 of the paper).
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use super::Transitions;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::random::{Purpose, Stream};
@@ -48,11 +51,46 @@ impl Split {
         split.generalisation.sort_unstable();
         Ok(split)
     }
+
+    /// The same for rows some of which are copies of each other: all copies of a row go where the first of them is. Else what
+    /// is to choose and to judge would have been learned by heart.
+    ///
+    /// ```
+    /// let split = fpsrl_data::split::Split::new(200, 7)?;
+    /// let twice: Vec<u64> = (0..200).map(|row| row / 2).collect();
+    /// let split = split.with_copies_together(&twice);
+    /// assert!(split.generalisation.iter().all(|row| split.training.iter().all(|other| twice[*other] != twice[*row])));
+    /// # Ok::<(), fpsrl_base::Error>(())
+    /// ```
+    pub fn with_copies_together(self, drawn_from: &[u64]) -> Self {
+        let rows = self.training.len() + self.validation.len() + self.generalisation.len();
+        let mut part = vec![0; rows];
+        for (number, rows) in [&self.training, &self.validation, &self.generalisation].into_iter().enumerate() {
+            for &row in rows {
+                // A split of other rows than these has no place here.
+                if let Some(part) = part.get_mut(row) {
+                    *part = number;
+                }
+            }
+        }
+        let mut first: HashMap<u64, usize> = HashMap::new();
+        let mut parts: [Vec<usize>; 3] = Default::default();
+        for (row, part) in part.into_iter().enumerate() {
+            let part = match drawn_from.get(row) {
+                Some(origin) => *first.entry(*origin).or_insert(part),
+                None => part,
+            };
+            parts[part].push(row);
+        }
+        let [training, validation, generalisation] = parts;
+        Self { training, validation, generalisation }
+    }
 }
 
 /// Puts whole episodes into `count` groups of nearly equal numbers of rows at random; of each row, its group.
 ///
-/// A log with fewer than two episodes a group is cut into stretches of rows instead.
+/// A log with fewer than two episodes a group is cut into stretches of rows instead. Of a bootstrap draw, copies of an
+/// episode are in one group: else whoever judges would have seen what is judged.
 ///
 /// ```
 /// use fpsrl_data::{Transitions, split::groups};
@@ -63,26 +101,46 @@ impl Split {
 /// ```
 pub fn groups(transitions: &Transitions, count: usize, seed: u64) -> Vec<usize> {
     let rows = transitions.len();
-    let mut stretches: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut stretches: Vec<Range<usize>> = Vec::new();
     for row in 0..rows {
         match stretches.last_mut() {
             Some(stretch) if transitions.episode[row] == transitions.episode[stretch.start] => stretch.end = row + 1,
             _ => stretches.push(row..row + 1),
         }
     }
-    if stretches.len() < 2 * count {
+    let mut units = with_copies(transitions, stretches);
+    if units.len() < 2 * count {
         let pieces = 4 * count;
-        stretches = (0..pieces).map(|piece| rows * piece / pieces..rows * (piece + 1) / pieces).collect();
+        let piece = |piece: usize| rows * piece / pieces..rows * (piece + 1) / pieces;
+        units = (0..pieces).map(|number| vec![piece(number)]).collect();
     }
     let mut group = vec![0; rows];
     let mut sizes = vec![0; count];
-    for index in Stream::new(seed, Purpose::Fold).permutation(stretches.len(), 0) {
-        let stretch = stretches[index].clone();
+    for index in Stream::new(seed, Purpose::Fold).permutation(units.len(), 0) {
         let smallest = (0..count).min_by_key(|&group| sizes[group]).unwrap_or(0);
-        sizes[smallest] += stretch.len();
-        group[stretch].fill(smallest);
+        for stretch in &units[index] {
+            sizes[smallest] += stretch.len();
+            group[stretch.clone()].fill(smallest);
+        }
     }
     group
+}
+
+/// Each stretch by itself; of a bootstrap draw, each with its copies.
+fn with_copies(transitions: &Transitions, stretches: Vec<Range<usize>>) -> Vec<Vec<Range<usize>>> {
+    let Some(origin) = &transitions.drawn_from else {
+        return stretches.into_iter().map(|stretch| vec![stretch]).collect();
+    };
+    let mut units: Vec<Vec<Range<usize>>> = Vec::new();
+    let mut known: HashMap<u64, usize> = HashMap::new();
+    for stretch in stretches {
+        let unit = *known.entry(origin[stretch.start]).or_insert(units.len());
+        match units.get_mut(unit) {
+            Some(unit) => unit.push(stretch),
+            None => units.push(vec![stretch]),
+        }
+    }
+    units
 }
 
 #[cfg(test)]

@@ -117,6 +117,7 @@ mod tests {
             next_states: vec![column(1.0), column(11.0), vec![], vec![], vec![]],
             rewards: vec![0.0; 6],
             terminated: None,
+            drawn_from: None,
             carried: 3,
             inputs: 1,
         };

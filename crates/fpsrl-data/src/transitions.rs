@@ -22,6 +22,9 @@ pub struct Transitions {
     pub rewards: Vec<f64>,
     /// Whether the episode was over after the row, nothing more to gain or lose; none if the log does not say.
     pub terminated: Option<Vec<bool>>,
+    /// Of a bootstrap draw, which row of the whole log each row is; rows that stand here twice are copies. None of a log as it
+    /// was recorded.
+    pub drawn_from: Option<Vec<u64>>,
     /// How many state variables at the end are lagged, and do not move by themselves.
     pub carried: usize,
     /// How many state variables before those are inputs, which nothing predicts.
@@ -65,6 +68,7 @@ impl Transitions {
             next_states: all(&self.next_states),
             rewards: of(&self.rewards),
             terminated: self.terminated.as_ref().map(|ended| rows.iter().map(|&row| ended[row]).collect()),
+            drawn_from: self.drawn_from.as_ref().map(|origin| rows.iter().map(|&row| origin[row]).collect()),
             carried: self.carried,
             inputs: self.inputs,
         }

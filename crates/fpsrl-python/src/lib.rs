@@ -13,6 +13,7 @@ mod problem;
 mod settings;
 mod simulator;
 mod stages;
+mod sweep;
 mod work;
 
 use pyo3::prelude::*;
@@ -29,6 +30,8 @@ mod _core {
     use super::problem::{Problem, draft, draft_files, parse_toml, section_keys};
     #[pymodule_export]
     use super::stages::{Checkpoint, Found, Judged, Log, Worlds, check, check_run, load, resume, run_in};
+    #[pymodule_export]
+    use super::sweep::{Sweep, sweep_log};
     #[pymodule_export]
     use super::work::set_threads;
 

@@ -185,6 +185,7 @@ fn name(stage: Stage) -> &'static str {
         Stage::Nfq => "nfq",
         Stage::Pi => "pi",
         Stage::Report => "report",
+        Stage::Sweep => "sweep",
     }
 }
 

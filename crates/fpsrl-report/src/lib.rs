@@ -17,6 +17,7 @@ mod payload;
 mod proofs;
 mod rules;
 mod stretch;
+pub mod sweep;
 mod text;
 mod today;
 mod trade;

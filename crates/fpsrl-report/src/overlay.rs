@@ -60,7 +60,7 @@ fn match_rules(states: &[Quantity], own: &ActionRules, base: &mut ActionRules, p
 }
 
 /// How unlike two rules are: what they want counts most, then where they are.
-fn difference(states: &[Quantity], a: &Rule, b: &Rule, profile: &DataProfile) -> f64 {
+pub(super) fn difference(states: &[Quantity], a: &Rule, b: &Rule, profile: &DataProfile) -> f64 {
     let wanted = 2.0 * (a.output - b.output).abs();
     let places = profile.inputs.iter().enumerate().take(a.centre.len()).map(|(variable, input)| {
         let span = input.range[1] - input.range[0];

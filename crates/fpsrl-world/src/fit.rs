@@ -171,6 +171,9 @@ impl Prepared {
         }
         let mut transitions = all.rows(&moving);
         let mut split = Split::new(transitions.len(), system.seed())?;
+        if let Some(origin) = &transitions.drawn_from {
+            split = split.with_copies_together(origin);
+        }
         let mut for_the_reward;
         [for_the_reward, split.training] = member.draw(split.training, &moving, system.seed());
         if settings.mirror && split.training.len() <= MOST_MIRRORED {

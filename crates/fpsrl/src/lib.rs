@@ -43,6 +43,7 @@ pub mod problem;
 pub mod reproduce;
 pub mod run;
 pub mod stage;
+pub mod sweep;
 
 pub use fpsrl_base::{Error, Remedy, Result, error, files, frame, progress, random, remedy, text};
 pub use fpsrl_data::plant;

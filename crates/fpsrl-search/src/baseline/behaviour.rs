@@ -48,6 +48,7 @@ pub struct LoggedReturn {
 ///     next_states: vec![vec![1.0, 2.0, 3.0, 4.0, 5.0]; 2],
 ///     rewards: vec![1.0, 2.0, 3.0, 4.0, 5.0],
 ///     terminated: None,
+///     drawn_from: None,
 ///     carried: 0,
 ///     inputs: 0,
 /// };
@@ -201,6 +202,7 @@ mod tests {
             next_states: vec![vec![1.0, 2.0, 6.0, 7.0]; 2],
             rewards: vec![-1.0, -2.0, -3.0, -4.0],
             terminated: Some(vec![false, true, false, false]),
+            drawn_from: None,
             carried: 0,
             inputs: 0,
         };

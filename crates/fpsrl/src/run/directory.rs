@@ -248,7 +248,10 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
         // Temporary directories are private by default.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        lock::sweep(&parent);
+        // Where a sweep makes many runs at a time, what is new there is not left over.
+        if !parent.join(graph::SWEEP).exists() {
+            lock::sweep(&parent);
+        }
         let staging = builder.tempdir_in(&parent).map_err(|source| Error::write(path, source))?;
         // As long as it is at work, nobody sweeps it away.
         let _at_work = Lock::of(staging.path())?;

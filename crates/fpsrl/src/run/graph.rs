@@ -51,6 +51,9 @@ pub(super) const TRADE: &str = "trade.json";
 /// A directory: the policies of that table.
 pub(super) const TRADE_POLICIES: &str = "trade";
 
+/// The plan of a sweep, in a directory whose run directories several processes make at a time.
+pub(crate) const SWEEP: &str = "sweep.json";
+
 /// A file of a run.
 pub(super) struct Entry {
     /// Its name.

@@ -17,7 +17,7 @@ pub struct Lock {
 
 impl Lock {
     /// Locks a directory; refused where another process holds it.
-    pub(super) fn of(directory: &Path) -> Result<Self> {
+    pub(crate) fn of(directory: &Path) -> Result<Self> {
         let held = open(directory).map_err(|source| Error::write(directory, source))?;
         match held.try_lock() {
             Ok(()) => Ok(Self { _held: Some(held) }),
@@ -43,7 +43,7 @@ fn open(directory: &Path) -> io::Result<File> {
 
 /// Removes what killed runs left in a directory: temporary files, and directories that never took their name. Whatever a
 /// process still works on is locked, and stays. They are in nobody's way, so a failure is no error.
-pub(super) fn sweep(directory: &Path) {
+pub(crate) fn sweep(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if !entry.file_name().to_str().is_some_and(files::is_leftover) {
             continue;

@@ -48,9 +48,12 @@ pub use crate::figures::{
 pub use crate::stage::{DataReport, ReportOptions};
 pub use directory::RunDirectory;
 pub use graph::REPORT;
+pub(crate) use graph::SWEEP;
 pub use lock::Lock;
+pub(crate) use lock::sweep as remove_leftovers;
 pub use pi::{PiComparison, PiOptions};
 pub use save::{save, save_worlds};
+pub(crate) use stages::save_planned;
 pub use stages::{generate, save_log};
 pub use trade::{FACTORS, TradeOptions};
 pub use update::{Dated, RuleChange, SearchedOn, Standing, Update, UpdateOptions};

@@ -45,6 +45,18 @@ pub fn save_log(log: &Log, path: &Path, force: bool) -> Result<RunDirectory> {
     directory::create(path, force, |run| run.write_log(log))
 }
 
+/// Makes a run directory of a log, with another file or two that belong to it from the beginning.
+pub(crate) fn save_planned(
+    log: &Log,
+    path: &Path,
+    more: impl FnOnce(&RunDirectory) -> Result<()>,
+) -> Result<RunDirectory> {
+    directory::create(path, false, |run| {
+        run.write_log(log)?;
+        more(run)
+    })
+}
+
 impl RunDirectory {
     /// Writes the first files of a run.
     pub(super) fn write_log(&self, log: &Log) -> Result<()> {

@@ -11,7 +11,7 @@ use fpsrl_data::log::{self, Table, TextOptions};
 use fpsrl_data::simulate::simulate;
 use fpsrl_data::system::StartRule;
 use fpsrl_data::tape::Tape;
-use fpsrl_data::{System, Transitions, absorbing, csv, generate};
+use fpsrl_data::{System, Transitions, absorbing, bootstrap, csv, generate};
 use fpsrl_engine::simd::Numerics;
 use fpsrl_world::LaggedWorld;
 
@@ -107,6 +107,25 @@ impl Log {
             sha256: Arc::default(),
             seconds: 0.0,
         })
+    }
+
+    /// The bootstrap draw of this number, from 1 up: whole episodes of it with replacement, or stretches where they are few. Which
+    /// they are depends on the log and the number alone, not on the seed.
+    ///
+    /// ```
+    /// use fpsrl::{Log, Problem, Progress};
+    /// let mut problem = Problem::benchmark("mountain-car")?;
+    /// problem.data.samples = 4_000;
+    /// let log = Log::new(&problem, &Progress::silent())?;
+    /// assert_ne!(log.drawn(1)?.transitions(), log.drawn(2)?.transitions());
+    /// # Ok::<(), fpsrl::Error>(())
+    /// ```
+    pub fn drawn(&self, number: u32) -> Result<Self> {
+        let system = self.problem.system.without_start_pool();
+        let transitions = bootstrap::draw(&system, &self.transitions, number)?;
+        // The states that rollouts start from are those of the draw.
+        let log = Self::of(&Problem { system, ..(*self.problem).clone() }, transitions)?;
+        Ok(Self { report: self.report.clone(), seconds: self.seconds, ..log })
     }
 
     /// One that stands in a file, with the digest of that file. Its start states are those of the problem.

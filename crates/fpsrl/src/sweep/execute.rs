@@ -1,0 +1,182 @@
+//! One run of a sweep: its directory with its log, then every stage, as `fpsrl run --resume` makes them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use fpsrl_base::error::{Error, Result};
+use fpsrl_base::files;
+use serde::{Deserialize, Serialize};
+
+use super::plan::{PlannedRun, Sweep};
+use super::state::{Digests, PLANNED, Planned, State, wants_ceiling};
+use crate::progress::Progress;
+use crate::run::{ReportOptions, RunDirectory, save_planned};
+use crate::search::SearchOptions;
+use crate::stage::Log;
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It is finished; now, or before.
+    Finished {
+        /// Whether this call made it.
+        now: bool,
+    },
+    /// It has failed, and why is kept.
+    Failed(Failure),
+    /// Another process is making it.
+    Elsewhere,
+}
+
+/// Why a run has failed: kept beside the runs, so that it is known without making the run again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The run's name.
+    pub run: String,
+    /// The digest of what was planned; empty where that could not be read.
+    pub sha256: String,
+    /// What went wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Whether it is a bug of ours.
+    pub bug: bool,
+}
+
+impl Sweep {
+    /// Makes one run, unless it is finished. What fails is kept and is no error; an error is what concerns the sweep: work that was
+    /// stopped, a directory that holds something else, failures that cannot be kept.
+    ///
+    /// It needs nothing of the other runs, so whoever has more machines calls it there. A failure that is known is not tried again,
+    /// unless `retry`.
+    pub fn execute(&self, run: &PlannedRun, retry: bool, progress: &Progress) -> Result<Outcome> {
+        self.execute_with(run, retry, &Digests::default(), progress)
+    }
+
+    pub(super) fn execute_with(
+        &self,
+        run: &PlannedRun,
+        retry: bool,
+        digests: &Digests,
+        progress: &Progress,
+    ) -> Result<Outcome> {
+        match self.state_with(run, digests)? {
+            State::Finished(_) => return Ok(Outcome::Finished { now: false }),
+            State::Failed(failure) if !retry => return Ok(Outcome::Failed(failure)),
+            _ => {}
+        }
+        self.kept(run, digests, || self.make(run, digests, progress))
+    }
+
+    /// Does some work on a run, and keeps its failure.
+    pub(super) fn kept(
+        &self,
+        run: &PlannedRun,
+        digests: &Digests,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<Outcome> {
+        // A bug that one run meets does not end the others.
+        let (error, bug) = match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(())) => {
+                self.forget_failure(run)?;
+                return Ok(Outcome::Finished { now: true });
+            }
+            Ok(Err(error @ Error::Stopped { .. })) => return Err(error),
+            Ok(Err(Error::Busy { .. })) => return Ok(Outcome::Elsewhere),
+            Ok(Err(error)) => ((error.to_string(), error.hint()), !error.is_users()),
+            Err(panic) => {
+                let told = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+                let told = told.or_else(|| panic.downcast_ref::<String>().cloned());
+                let told = told.unwrap_or_else(|| "no reason given".into());
+                let hint = "please report it with the problem file and this message";
+                ((format!("fpsrl has a bug: {told}"), Some(hint.to_owned())), true)
+            }
+        };
+        let sha256 = self.planned(run, digests).map(|planned| planned.sha256).unwrap_or_default();
+        let failure = Failure { run: run.name.clone(), sha256, message: error.0, hint: error.1, bug };
+        self.keep_failure(run, &failure)?;
+        Ok(Outcome::Failed(failure))
+    }
+
+    /// The stages of a run that are missing.
+    fn make(&self, run: &PlannedRun, digests: &Digests, progress: &Progress) -> Result<()> {
+        let directory = self.prepare_with(run, digests, progress)?;
+        let _lock = directory.lock()?;
+        let problem = directory.problem()?;
+        let options = SearchOptions::of(&problem.search, true);
+        directory.resume(options, progress)?;
+        if wants_ceiling(&problem) {
+            directory.ceiling(options, progress)?;
+        }
+        directory.report(&ReportOptions::default(), progress).map(drop)
+    }
+
+    /// Makes the directory of a run with its problem and its log, from where `fpsrl run --resume` makes the rest; opens it if it is
+    /// there.
+    pub fn prepare(&self, run: &PlannedRun, progress: &Progress) -> Result<RunDirectory> {
+        self.prepare_with(run, &Digests::default(), progress)
+    }
+
+    pub(super) fn prepare_with(
+        &self,
+        run: &PlannedRun,
+        digests: &Digests,
+        progress: &Progress,
+    ) -> Result<RunDirectory> {
+        let place = self.place(run);
+        if place.exists() {
+            return RunDirectory::open(&place);
+        }
+        let planned = self.planned(run, digests)?;
+        let mut log = Log::new(&self.problem(run)?, progress)?;
+        if let Some(draw) = run.draw {
+            log = log.drawn(draw)?;
+        }
+        if progress.stop_requested() {
+            return Err(Error::Stopped { stage: "import" });
+        }
+        save_planned(&log, &place, |directory: &RunDirectory| {
+            let problem_sha256 = files::sha256(&directory.file("problem.toml"))?;
+            files::write_json(&directory.file(PLANNED), &Planned { problem_sha256, ..planned })
+        })
+    }
+
+    fn keep_failure(&self, run: &PlannedRun, failure: &Failure) -> Result<()> {
+        let file = self.failure_file(run);
+        let parent = file.parent().unwrap_or(Path::new(""));
+        std::fs::create_dir_all(parent).map_err(|source| Error::write(parent, source))?;
+        files::write_json(&file, failure)
+    }
+
+    fn forget_failure(&self, run: &PlannedRun) -> Result<()> {
+        let file = self.failure_file(run);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::write(&file, error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_in_one_run_is_kept_as_its_failure() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sweep.toml");
+        std::fs::write(&path, "problem = 'mountain-car'\nseeds = 2\n").unwrap();
+        let sweep = Sweep::read(&path).unwrap();
+        sweep.begin().unwrap();
+        let run = &sweep.runs()[1];
+        let outcome = sweep.kept(run, &Digests::default(), || panic!("an index is out of {}", "bounds")).unwrap();
+        let Outcome::Failed(failure) = outcome else { panic!("it went well: {outcome:?}") };
+        assert_eq!(failure.message, "fpsrl has a bug: an index is out of bounds");
+        assert!(failure.bug && failure.hint.is_some());
+        assert_eq!(sweep.state(run).unwrap(), State::Failed(failure));
+        assert_eq!(sweep.state(&sweep.runs()[0]).unwrap(), State::Pending);
+        // Work that was stopped is no failure.
+        let stopped = sweep.kept(&sweep.runs()[0], &Digests::default(), || Err(Error::Stopped { stage: "search" }));
+        assert!(matches!(stopped, Err(Error::Stopped { .. })));
+    }
+}
