@@ -58,8 +58,15 @@ class _Saved(_Lasting):
         return _unpacked, (packed, *(self._problem._simulator or (None, None)))
 
 
-def _packed(directory: Path) -> bytes:
+def _unpack(packed: bytes, directory: _Path) -> None:
+    """Makes a directory of what :func:`_packed` made of one."""
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(directory)
+
+
+def _packed(directory: _Path) -> bytes:
     """The files of a run directory in one piece: so artefacts cross processes."""
+    directory = Path(directory)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for file in sorted(path for path in directory.rglob("*") if path.is_file()):
@@ -70,8 +77,7 @@ def _packed(directory: Path) -> bytes:
 def _unpacked(packed: bytes, simulator: Optional[Simulator], largest: Optional[float]) -> Union[Run, Worlds, Log]:
     with tempfile.TemporaryDirectory() as parent:
         directory = Path(parent) / "run"
-        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-            archive.extractall(directory)
+        _unpack(packed, directory)
         loaded = load(directory, simulator=simulator, largest_reward=largest)
         if isinstance(loaded, Worlds):
             # Its members are made while the files are there.
@@ -522,19 +528,24 @@ def _log(problem: Problem, data: Any, progress: Progress) -> Log:
 class _Lent:
     """An evaluator that is told which problem worlds and logs are of, with whatever function is its world."""
 
-    def __init__(self, evaluator: Evaluator, problem: Problem) -> None:
+    def __init__(self, evaluator: Evaluator, problem: Optional[Problem]) -> None:
         if not hasattr(evaluator, "_searching"):
             _refuse(evaluator, "Evaluator", "evaluator", "make one: fpsrl.ray.Evaluator()")
         self._evaluator, self._problem = evaluator, problem
 
     def _searching(self, inner: core.Worlds) -> Any:
-        return self._evaluator._searching(inner, Worlds._of(inner, self._problem))
+        worlds = None if self._problem is None else Worlds._of(inner, self._problem)
+        return self._evaluator._searching(inner, worlds)
 
     def _learning(self, inner: core.Log, text: str) -> Any:
-        return self._evaluator._learning(inner, text, Log._of(inner, self._problem))
+        log = None if self._problem is None else Log._of(inner, self._problem)
+        return self._evaluator._learning(inner, text, log)
+
+    def _sweeping(self, sweep: core.Sweep, names: list[str], shared: bool) -> Any:
+        return self._evaluator._sweeping(sweep, names, shared)
 
 
-def _lent(evaluator: Optional[Evaluator], problem: Problem) -> Optional[_Lent]:
+def _lent(evaluator: Optional[Evaluator], problem: Optional[Problem]) -> Optional[_Lent]:
     return None if evaluator is None else _Lent(evaluator, problem)
 
 

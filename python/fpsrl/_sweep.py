@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from . import _frames
 from ._errors import LogError, ProblemError
 from ._events import Progress, listener
 from ._problem import SECTIONS, Problem, _keys
-from ._stages import Log, Run, _Lasting, _meant_problem, load_run
+from ._stages import Log, Run, _Lasting, _lent, _meant_problem, load_run
+
+if TYPE_CHECKING:
+    from .ray import Evaluator
 
 _Path = Union[str, "os.PathLike[str]"]
 
@@ -149,9 +152,17 @@ class Sweep(_Lasting):
         workers: Optional[int] = None,
         threads: Optional[int] = None,
         retry: bool = False,
+        evaluator: Optional[Evaluator] = None,
+        shared: bool = False,
         progress: Progress = None,
     ) -> Sweep:
-        """Makes every run that is left, several at a time, on this machine's cores."""
+        """Makes every run that is left, several at a time: on this machine's cores, or on the machines of an evaluator. With ``shared``,
+        those see the directory of the runs at the same path, and work in it; else each is sent its run, and sends it back."""
+        if evaluator is not None:
+            if workers is not None or threads is not None:
+                raise ValueError("`workers` and `threads` are of this machine: give them to the evaluator instead")
+            self._core.conduct_on(_lent(evaluator, None), retry, shared, listener(progress))
+            return self
         for what, number in (("workers", workers), ("threads", threads)):
             if number is not None and not 1 <= number <= 4096:
                 raise ValueError(f"{what} is {number}; it is a number from 1 to 4096")
@@ -247,6 +258,8 @@ def sweep(
     bootstrap: _Numbers = 0,
     logs: Union[None, Sequence[Any], Mapping[str, Any]] = None,
     workers: Optional[int] = None,
+    evaluator: Optional[Evaluator] = None,
+    shared: bool = False,
     progress: Progress = None,
     retry: bool = False,
 ) -> Sweep:
@@ -266,6 +279,8 @@ def sweep(
         bootstrap: How many draws of the log, whole episodes with replacement; or which, 0 being the log as it is.
         logs: Several logs of the same plant, by their names or in a list.
         workers: Runs at a time; without it, as many as there are cores.
+        evaluator: Machines that make the runs, such as :class:`fpsrl.ray.Evaluator`. The runs are the same.
+        shared: Whether those machines see the directory at the same path, and work in it.
         progress: See :data:`fpsrl.Progress`.
         retry: Try runs that have failed again.
 
@@ -279,7 +294,7 @@ def sweep(
     """
     more: dict[str, Any] = {"grid": grid, "runs": runs, "seeds": seeds, "bootstrap": bootstrap, "logs": logs}
     planned = Sweep.plan(problem, log, directory=directory, **more)
-    return planned.conduct(workers=workers, retry=retry, progress=progress)
+    return planned.conduct(workers=workers, retry=retry, evaluator=evaluator, shared=shared, progress=progress)
 
 
 def _plain(numbers: _Numbers) -> Union[int, list[int]]:
@@ -289,7 +304,8 @@ def _plain(numbers: _Numbers) -> Union[int, list[int]]:
         return int(given)
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise TypeError(f"{given!r} was given where a count or a list of numbers is meant")
-    return [int(number) for number in given]
+    listed: Any = given
+    return [int(number) for number in listed]
 
 
 def _on(written: dict[str, Any], problem: Problem, files: Any) -> dict[str, Any]:

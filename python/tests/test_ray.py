@@ -239,6 +239,38 @@ def test_where_everything_fails_the_search_is_kept(
     assert same(fpsrl.search(worlds, checkpoint=failed.value.checkpoint), expected)
 
 
+@pytest.mark.parametrize("shared", [False, True], ids=["runs are sent", "a directory is shared"])
+def test_a_sweep_is_the_same_with_failures_and_kills(tmp_path: Path, evaluator: Evaluator, shared: bool) -> None:
+    # The third log is too short for worlds to be learned.
+    logs = [tank_log(400, seed) for seed in (1, 2)] + [tank_log(40, 3)]
+    problem = tank_problem(budget=20_000)
+    more: dict[str, Any] = {"grid": {"rules": [1, 2]}, "seeds": 2, "logs": {"a": logs[0], "b": logs[1], "short": logs[2]}}
+    here = fpsrl.sweep(problem, directory=tmp_path / "here", **more)
+    killed: list[int] = []
+
+    def hear(event: fpsrl.Event) -> None:
+        ready = [worker for worker in evaluator.workers if worker.ready and worker.load]
+        if ready and len(killed) < 3:
+            killed.append(ready[0].pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(ready[0].pid, signal.SIGKILL)
+
+    there = fpsrl.sweep(problem, directory=tmp_path / "there", evaluator=evaluator, shared=shared, progress=hear, **more)
+
+    def figures(sweep: fpsrl.Sweep) -> list[dict[str, Any]]:
+        rows = [{name: value for name, value in row.items() if "second" not in name} for row in sweep.table]
+        at = str(sweep.directory)
+        return [{name: value.replace(at, "") if isinstance(value, str) else value for name, value in row.items()} for row in rows]
+
+    assert figures(there) == figures(here) and killed
+    assert [one.hint for one in there.failures] == [one.hint for one in here.failures]
+    assert len(there.failures) == 4 and (tmp_path / "there" / "sweep.html").exists()
+    assert not (tmp_path / "there" / "coming").exists()
+    runs = evaluator.figures.runs
+    assert runs == 12 and fpsrl.sweep(problem, directory=tmp_path / "there", evaluator=evaluator, shared=shared, **more)
+    assert evaluator.figures.runs == runs, "what is finished was made again"
+
+
 COMMAND = [sys.executable, "-m", "fpsrl"]
 
 

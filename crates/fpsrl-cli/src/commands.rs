@@ -59,7 +59,7 @@ pub fn execute(arguments: &Arguments, host: &dyn Host) -> Result<(), Failure> {
         Verb::Trade(arguments) => operators::trade(arguments),
         Verb::Report(arguments) => report::report(arguments),
         Verb::Explain(arguments) => report::explain(arguments),
-        Verb::Sweep(arguments) => sweep::sweep(arguments),
+        Verb::Sweep(arguments) => sweep::sweep(arguments, host),
         Verb::Reproduce(arguments) => reproduce(arguments),
         Verb::Export(arguments) => exports::export(arguments),
         Verb::Verify(arguments) => exports::verify(arguments),

@@ -15,6 +15,7 @@ use fpsrl::rollout::Fitness;
 use fpsrl::search::{Elsewhere, Form, SearchOptions, Trial};
 use fpsrl::simd::Mode;
 use fpsrl::stage::Cluster;
+use fpsrl::sweep::PlannedRun;
 use fpsrl::world::{TrainedNetwork, Trainers, TrainingJob};
 use fpsrl::{Error, Progress};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -26,6 +27,7 @@ use rayon::ThreadPoolBuilder;
 use crate::error::{About, raised};
 use crate::simulator::PythonSimulator;
 use crate::stages::{Log, Worlds};
+use crate::sweep::Sweep;
 use crate::work::watched;
 
 /// Numbers of a scope: whether it is a part, its first start state, how many there are, the member and the steps, or -1 for none.
@@ -65,6 +67,30 @@ impl Cluster for PythonCluster {
             let session = self.evaluator.call_method1(py, "_searching", (given,));
             let session = session.map_err(|exception| failure(py, &exception, "search"))?;
             Ok(Box::new(Session { session, problem: worlds.problem().clone() }) as Box<dyn Elsewhere>)
+        })
+    }
+
+    fn sweeping(
+        &self,
+        sweep: &fpsrl::sweep::Sweep,
+        runs: &[&PlannedRun],
+        shared: bool,
+        progress: &Progress,
+        done: &dyn Fn(usize) -> fpsrl::Result<()>,
+    ) -> fpsrl::Result<()> {
+        let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+        Python::attach(|py| {
+            let generator = self.evaluator.call_method1(py, "_sweeping", (Sweep::of(sweep.clone()), names, shared));
+            let mut fault = None;
+            let taken = taken(py, generator, "sweep", progress, |part| {
+                let place: usize = part.extract()?;
+                done(place).map_err(|error| {
+                    let told = raised(py, &error, About::Run);
+                    fault = Some(error);
+                    told
+                })
+            });
+            fault.map_or(taken, Err)
         })
     }
 

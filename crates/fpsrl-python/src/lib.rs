@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use super::problem::{Problem, draft, draft_files, parse_toml, section_keys};
     #[pymodule_export]
-    use super::stages::{Checkpoint, Found, Judged, Log, Worlds, check, check_run, load, resume, run_in};
+    use super::stages::{Checkpoint, Found, Judged, Log, Worlds, check, check_run, finish, load, resume, run_in};
     #[pymodule_export]
     use super::sweep::{Sweep, sweep_log};
     #[pymodule_export]

@@ -8,6 +8,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
+use crate::cluster::PythonCluster;
 use crate::columns::{Frame, tables};
 use crate::error::{About, raised};
 use crate::settings;
@@ -114,6 +115,51 @@ impl Sweep {
         Ok(())
     }
 
+    /// Makes all runs that are left on other machines, and gathers them.
+    #[pyo3(signature = (evaluator, retry=false, shared=false, listener=None))]
+    fn conduct_on(
+        &self,
+        py: Python<'_>,
+        evaluator: &Bound<'_, PyAny>,
+        retry: bool,
+        shared: bool,
+        listener: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let cluster = PythonCluster::new(evaluator.clone().unbind(), None);
+        let gathered = watched(py, listener, About::Run, |progress| {
+            self.inner.conduct_on(&cluster, retry, shared, progress)
+        })?;
+        self.keep(gathered);
+        Ok(())
+    }
+
+    /// Makes the directory of a run with its log, for whoever makes the rest elsewhere; none if that failed, which is kept.
+    fn prepare(&self, py: Python<'_>, name: &str) -> PyResult<Option<PathBuf>> {
+        let run = self.inner.run(name).map_err(|error| raised(py, &error, About::Run))?;
+        let made = py.detach(|| self.inner.prepared(run, &fpsrl::Progress::silent()));
+        let made = made.map_err(|error| raised(py, &error, About::Run))?;
+        Ok(made.map(|directory| directory.path().to_owned()))
+    }
+
+    /// Keeps the failure of a run that was made elsewhere.
+    fn keep_failure(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        message: String,
+        hint: Option<String>,
+        bug: bool,
+    ) -> PyResult<()> {
+        let kept = self.inner.run(name).and_then(|run| self.inner.keep(run, message, hint, bug));
+        kept.map_err(|error| raised(py, &error, About::Run))
+    }
+
+    /// Puts a run that was finished elsewhere in its place.
+    fn adopt(&self, py: Python<'_>, name: &str, source: PathBuf) -> PyResult<()> {
+        let adopted = self.inner.run(name).and_then(|run| self.inner.adopt(run, &source));
+        adopted.map_err(|error| raised(py, &error, About::Run))
+    }
+
     /// Gathers what the directories hold, and writes the table and the page beside the runs.
     fn gather(&self, py: Python<'_>) -> PyResult<()> {
         let gathered = py.detach(|| {
@@ -194,7 +240,7 @@ impl Sweep {
 }
 
 impl Sweep {
-    fn of(inner: fpsrl::sweep::Sweep) -> Self {
+    pub fn of(inner: fpsrl::sweep::Sweep) -> Self {
         Self { inner, gathered: Mutex::new(None) }
     }
 

@@ -18,7 +18,8 @@ from .._errors import ClusterError
 from .._problem import Problem
 from .._stages import Log, Worlds
 from ._cluster import connect
-from ._pool import MOST_DEATHS, Pool, Worker
+from ._long import Training, runs_of
+from ._pool import MOST_DEATHS, Pool, Worker, first_line
 
 logger = logging.getLogger("fpsrl.ray")
 
@@ -50,17 +51,22 @@ FAST = "search with numerics=\"reproducible\" (the command: --numerics reproduci
 ALIKE = "learn worlds on nodes of one kind, or on this machine: leave the evaluator out of `fit` (the command: --ray)"
 
 
+SWEPT = "make a sweep on nodes of one kind: worlds that nodes of several kinds learn differ in their last bits"
+
+
 @dataclass
 class Figures:
     """What went over, and what became of it."""
 
     #: Batches and trainings that were sent, those that were sent twice included.
     messages: int = 0
-    #: Rounds of a search that were scored.
+    #: Rounds of searches that were scored.
     rounds: int = 0
     #: Positions that were scored, and networks that were trained.
     positions: int = 0
     trainings: int = 0
+    #: Runs of sweeps that came to an end.
+    runs: int = 0
     #: Bytes of arrays and texts in messages, both ways; without Ray's own envelopes.
     bytes_sent: int = 0
     bytes_received: int = 0
@@ -166,10 +172,14 @@ class Evaluator:
         worlds = worlds or Worlds._of(inner, Problem.from_toml(inner.problem.to_toml()))
         return _Search(self, inner, self._shared(worlds))
 
-    def _learning(self, inner: core.Log, text: str, log: Optional[Log] = None) -> _Training:
+    def _learning(self, inner: core.Log, text: str, log: Optional[Log] = None) -> Training:
         log = log or Log._of(inner, Problem.from_toml(inner.problem.to_toml()))
         self._opened().must_be(core.instruction_set(), ALIKE)
-        return _Training(self, self._shared(log), text)
+        return Training(self, self._shared(log), text)
+
+    def _sweeping(self, sweep: core.Sweep, names: Sequence[str], shared: bool) -> Iterator[Any]:
+        self._opened().must_be(core.instruction_set(), SWEPT)
+        return runs_of(self, sweep, names, shared)
 
     def _shared(self, artefact: Any) -> tuple[str, Any]:
         """Puts worlds or a log where every node gets them once."""
@@ -349,8 +359,6 @@ class _Search:
             figures.lost += 1
             batch.deaths += 1
             if batch.deaths >= MOST_DEATHS:
-                from ._pool import first_line
-
                 raise ClusterError(
                     f"{batch.deaths} workers died while they scored the same {len(batch.places)} candidates; "
                     f"the last, {worker.name}: {first_line(error)}",
@@ -378,74 +386,6 @@ class _Search:
         evaluator._speed = speed if evaluator._speed == 0.0 else (1 - FRESH) * evaluator._speed + FRESH * speed
         self.pool.note_memory(worker, memory)
         return values, known, steps
-
-
-class _Training:
-    """Trainings on a log, which is where the workers find it."""
-
-    def __init__(self, evaluator: Evaluator, shared: tuple[str, Any], text: str) -> None:
-        self.evaluator = evaluator
-        self.pool = evaluator._opened()
-        self.ray = evaluator._ray
-        self.key, self.reference = shared
-        self.text = text
-
-    def train(self, jobs: Sequence[str], costs: Sequence[int]) -> Iterator[Any]:
-        """Does jobs, the dearest first, and gives each result as soon as it is there; ``None`` in between."""
-        figures, exceptions = self.evaluator.figures, self.ray.exceptions
-        yield from self.pool.gather()
-        # Of equal ones, the first comes first.
-        todo = sorted(range(len(jobs)), key=lambda job: (costs[job], -job))
-        deaths = dict.fromkeys(range(len(jobs)), 0)
-        flying: dict[Any, tuple[int, Worker]] = {}
-        while todo or flying:
-            self.pool.look()
-            for worker in self.pool.free():
-                # A training takes so long that none waits behind another.
-                if not todo or worker.load:
-                    break
-                job = todo.pop()
-                call = worker.actor.train.options(name="fpsrl: train a network")
-                sent = call.remote(self.key, [self.reference], self.text, jobs[job])
-                worker.load += 1
-                flying[sent] = (job, worker)
-                figures.messages += 1
-                figures.bytes_sent += len(jobs[job]) + len(self.text)
-            waiting = {worker.greeting: worker for worker in self.pool.workers if not worker.ready}
-            everything = [*flying, *waiting]
-            if everything:
-                done, _ = self.ray.wait(everything, timeout=PAUSE)
-            else:
-                done = []
-                time.sleep(PAUSE)
-            for answer in done:
-                if answer in waiting:
-                    self.pool.greet(waiting[answer])
-                    continue
-                job, worker = flying.pop(answer)
-                worker.load -= 1
-                try:
-                    result, seconds, memory = self.ray.get(answer)
-                except exceptions.RayActorError as error:
-                    self.pool.bury(worker, error)
-                    figures.deaths = self.pool.deaths
-                    figures.lost += 1
-                    deaths[job] += 1
-                    if deaths[job] >= MOST_DEATHS:
-                        raise ClusterError(
-                            f"{deaths[job]} workers died while they trained the same network; the last was {worker.name}",
-                            remedy="often a node has too little memory: use fewer workers (`workers`), or a shorter log",
-                        ) from None
-                    todo.append(job)
-                    continue
-                except exceptions.RayError as error:
-                    raise self.pool.failed(worker, error, "train a network") from error
-                figures.bytes_received += len(result)
-                figures.trainings += 1
-                figures.worked += seconds
-                self.pool.note_memory(worker, memory)
-                yield job, result
-            yield None
 
 
 def of_command(address: object, workers: object) -> Evaluator:

@@ -90,6 +90,32 @@ def worker_class() -> Any:
                 self._workshops[key] = workshop
             return workshop.train(job), time.perf_counter() - began, self._memory()
 
+        def run(self, packed: Any, directory: str) -> Any:
+            """Makes the rest of a run: of one that is sent here, or of one in a directory that this machine sees. What comes back
+            is its files and no failure, or a failure: its message, its hint, and whether it is a bug."""
+            import os
+            import tempfile
+            import time
+
+            began = time.perf_counter()
+            core, stages = self._module("fpsrl._core"), self._module("fpsrl._stages")
+            with tempfile.TemporaryDirectory(prefix="fpsrl-run-") as parent:
+                here = directory
+                if packed is not None:
+                    here = os.path.join(parent, os.path.basename(directory))
+                    stages._unpack(packed, here)
+                elif not os.path.isdir(directory):
+                    told = f"this machine does not see {directory}"
+                    hint = "make the sweep without `shared`, or mount that directory on every machine at the same path"
+                    return None, (told, hint, False), time.perf_counter() - began, self._memory()
+                failure = core.finish(here)
+                if failure is not None:
+                    # What is told of files is of those that the run has at home.
+                    failure = tuple(text.replace(here, directory) if isinstance(text, str) else text for text in failure)
+                    return None, failure, time.perf_counter() - began, self._memory()
+                files = stages._packed(here) if packed is not None else None
+            return files, None, time.perf_counter() - began, self._memory()
+
         def _memory(self) -> int:
             """Bytes of memory that it takes."""
             try:

@@ -25,6 +25,7 @@ Examples:
   fpsrl sweep sweep.toml --workers 4
   fpsrl sweep sweep.toml --retry
   fpsrl sweep sweep.toml --collect --table results.parquet
+  fpsrl sweep sweep.toml --ray 10.0.0.5:6379
   fpsrl sweep sweep.toml --slurm > job.sh && sbatch job.sh
   fpsrl sweep sweep.toml --kubernetes > job.json";
 
@@ -40,6 +41,13 @@ pub struct SweepArguments {
     /// Threads of all runs together [default: all cores]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub threads: Option<u16>,
+    /// Make the runs on the machines of a Ray cluster: the one at ADDRESS (host:port, or auto), or one that is started here.
+    /// Needs the `fpsrl` that pip installs, with Ray
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, conflicts_with_all = ["collect", "slurm", "kubernetes", "dry_run", "threads"])]
+    pub ray: Option<Option<String>>,
+    /// With --ray: every machine sees the directory of the runs at the same path, and works in it; else runs are sent to them
+    #[arg(long, requires = "ray")]
+    pub shared: bool,
     /// List the runs and how each stands; nothing is made
     #[arg(long, conflicts_with_all = ["collect", "slurm", "kubernetes", "retry", "table"])]
     pub dry_run: bool,

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use fpsrl::sweep::{ConductOptions, Sweep, kubernetes, slurm};
 
-use crate::Failure;
+use crate::{Failure, Host};
 use crate::arguments::SweepArguments;
 use crate::progress::Bars;
 use crate::table;
 
 /// Makes the runs of a sweep that are left, and gathers all of them.
-pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
+pub fn sweep(arguments: &SweepArguments, host: &dyn Host) -> Result<(), Failure> {
     let bars = Bars::new(arguments.quiet);
     if let Some(table) = &arguments.table {
         refuse_other_endings(table)?;
@@ -34,6 +34,13 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
             let gathered = sweep.gather()?;
             gathered.write()?;
             gathered
+        }
+        false if arguments.ray.is_some() => {
+            let address = arguments.ray.as_ref().and_then(Option::as_deref);
+            let cluster = host.ray(address, arguments.workers.map(usize::from).or(sweep.workers()))?;
+            sweep
+                .conduct_on(cluster.as_ref(), arguments.retry, arguments.shared, &bars)
+                .map_err(|error| stopped(error, &arguments.file))?
         }
         false => {
             let options = ConductOptions {

@@ -1,5 +1,6 @@
 //! The stages as objects: a log, what a search has found, what was judged; and run directories.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::export::{Export, Exported};
 use crate::policy::Policy;
 use crate::problem::Problem;
 use crate::simulator::PythonSimulator;
-use crate::work::watched;
+use crate::work::{pool, watched};
 
 mod worlds;
 
@@ -372,6 +373,27 @@ pub fn resume(
         finished(&run, progress)
     });
     judged_in(done?)
+}
+
+/// Makes the stages of a run that are not finished, for a sweep elsewhere; of a failure its message, its hint, and whether it is a
+/// bug.
+#[pyfunction]
+pub fn finish(py: Python<'_>, path: PathBuf) -> PyResult<Option<(String, Option<String>, bool)>> {
+    let pool = pool()?;
+    let work = || {
+        let run = RunDirectory::open(&path)?;
+        let _lock = run.lock()?;
+        finished(&run, &Progress::silent()).map(drop)
+    };
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| pool.install(work))));
+    Ok(match done {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some((error.to_string(), error.hint(), !error.is_users())),
+        Err(_) => {
+            let hint = "please report it with the problem file and what that machine wrote on standard error";
+            Some(("fpsrl has a bug: the work panicked".into(), Some(hint.into()), true))
+        }
+    })
 }
 
 fn judged_in((inner, directory): (fpsrl::Judged, RunDirectory)) -> PyResult<Judged> {

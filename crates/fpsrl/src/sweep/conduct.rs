@@ -13,6 +13,7 @@ use super::gather::Gathered;
 use super::plan::{PlannedRun, Sweep};
 use super::state::{Digests, State, json};
 use crate::progress::{Event, Notice, Progress, Stage, Status};
+use crate::stage::Cluster;
 use crate::run::{Lock, SWEEP, remove_leftovers};
 
 /// How finely the progress of a run counts.
@@ -122,7 +123,55 @@ impl Sweep {
     ///
     /// Failures are kept and stop nothing. Work that is stopped can go on with the same call.
     pub fn conduct(&self, options: ConductOptions, progress: &Progress) -> Result<Gathered> {
-        let retry = options.retry;
+        let ConductOptions { workers, threads, retry } = options;
+        let cores = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
+        self.conducted(retry, progress, |left, digests, board| {
+            let workers = workers.or(self.workers()).unwrap_or(cores).clamp(1, left.len());
+            let threads = (cores / workers).max(1);
+            let (next, fault) = (AtomicUsize::new(0), Mutex::new(None));
+            let conductor = Conductor { sweep: self, left, next, retry, digests, board, threads, fault };
+            std::thread::scope(|scope| {
+                for _ in 0..workers {
+                    scope.spawn(|| conductor.work(progress));
+                }
+            });
+            match conductor.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                Some(error) => Err(error),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// The same on other machines. With `shared`, they see the directory of the runs as this machine does, and work in it; else each
+    /// is sent its run, and sends it back when it is finished.
+    pub fn conduct_on(
+        &self,
+        cluster: &dyn Cluster,
+        retry: bool,
+        shared: bool,
+        progress: &Progress,
+    ) -> Result<Gathered> {
+        self.conducted(retry, progress, |left, digests, board| {
+            cluster.sweeping(self, left, shared, progress, &|index: usize| {
+                let Some(run) = left.get(index) else { return Ok(()) };
+                let outcome = match self.state_with(run, digests)? {
+                    State::Finished(_) => Outcome::Finished { now: true },
+                    State::Failed(failure) => Outcome::Failed(failure),
+                    State::Pending | State::Begun => Outcome::Elsewhere,
+                };
+                board.done(index, run, &outcome, progress);
+                Ok(())
+            })
+        })
+    }
+
+    /// Makes what is left by some work, and gathers everything.
+    fn conducted(
+        &self,
+        retry: bool,
+        progress: &Progress,
+        work: impl FnOnce(&[&PlannedRun], &Digests, &Arc<Board>) -> Result<()>,
+    ) -> Result<Gathered> {
         let digests = Digests::default();
         let states = self.begin_with(&digests)?;
         let _lock = Lock::of(self.directory())?;
@@ -131,31 +180,11 @@ impl Sweep {
             self.runs().iter().zip(&states).filter(|(_, state)| is_left(state, retry)).map(|(run, _)| run).collect();
         // The first seed of every point comes before the second one: what is there early says something of all points.
         left.sort_by_key(|run| run.replicate);
-        let cores =
-            options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
-        let workers = options.workers.or(self.workers()).unwrap_or(cores).clamp(1, left.len().max(1));
         let board = Arc::new(Board::new(&states, retry, progress));
-        let conductor = Conductor {
-            sweep: self,
-            left: &left,
-            next: AtomicUsize::new(0),
-            retry,
-            digests: &digests,
-            board: &board,
-            threads: (cores / workers).max(1),
-            fault: Mutex::new(None),
-        };
         if !left.is_empty() {
             progress.begin(Stage::Sweep, left.len() as u64 * FINE);
-            std::thread::scope(|scope| {
-                for _ in 0..workers {
-                    scope.spawn(|| conductor.work(progress));
-                }
-            });
+            work(&left, &digests, &board)?;
             progress.end(Stage::Sweep);
-        }
-        if let Some(error) = conductor.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
         }
         // What was finished before is as it was.
         let stand = |(run, state): (&PlannedRun, State)| match is_left(&state, retry) {

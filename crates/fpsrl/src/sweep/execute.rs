@@ -141,6 +141,36 @@ impl Sweep {
         })
     }
 
+    /// The same, for whoever makes the rest of it elsewhere; none if that failed, which is kept.
+    pub fn prepared(&self, run: &PlannedRun, progress: &Progress) -> Result<Option<RunDirectory>> {
+        let (digests, mut made) = (Digests::default(), None);
+        let outcome = self.kept(run, &digests, || {
+            made = Some(self.prepare_with(run, &digests, progress)?);
+            Ok(())
+        })?;
+        Ok(made.filter(|_| matches!(outcome, Outcome::Finished { .. })))
+    }
+
+    /// Keeps the failure of a run that was made elsewhere.
+    pub fn keep(&self, run: &PlannedRun, message: String, hint: Option<String>, bug: bool) -> Result<()> {
+        let sha256 = self.planned(run, &Digests::default()).map(|planned| planned.sha256).unwrap_or_default();
+        self.keep_failure(run, &Failure { run: run.name.clone(), sha256, message, hint, bug })
+    }
+
+    /// Puts a run that was finished elsewhere in the place of what was prepared of it. `from` is on the same disk.
+    pub fn adopt(&self, run: &PlannedRun, from: &Path) -> Result<()> {
+        let place = self.place(run);
+        let old = from.with_extension("old");
+        let moved = |from: &Path, to: &Path| std::fs::rename(from, to).map_err(|source| Error::write(to, source));
+        if place.exists() {
+            moved(&place, &old)?;
+        }
+        moved(from, &place)?;
+        // What was prepared is of no use any more; what is left of it, the next sweep removes.
+        let _ = std::fs::remove_dir_all(&old);
+        self.forget_failure(run)
+    }
+
     fn keep_failure(&self, run: &PlannedRun, failure: &Failure) -> Result<()> {
         let file = self.failure_file(run);
         let parent = file.parent().unwrap_or(Path::new(""));
