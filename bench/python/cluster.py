@@ -118,8 +118,8 @@ def main() -> None:
     cores = os.cpu_count() or 1
     print(f"fpsrl {fpsrl.__version__}, Python {platform.python_version()}, {cores} cores, load {os.getloadavg()[0]:.1f}")
     made = worlds()
-    rounds = 5 if given.quick else 12
-    for name, settings in (("a second a round", swarm(300, rounds, 300)), ("a tenth of one", swarm(60, 3 * rounds, 100))):
+    rounds = 4 if given.quick else 8
+    for name, settings in (("a second a round", swarm(500, rounds, 300)), ("a tenth of one", swarm(60, 4 * rounds, 300))):
         print(f"\n{name}: {settings['particles']} candidates, {settings['start_states']} starts")
         print("| workers | whole, s | a round, s | beside threads: whole | a round | messages a round | kB out | kB back |")
         print("|---|---|---|---|---|---|---|---|")

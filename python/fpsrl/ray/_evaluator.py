@@ -257,8 +257,7 @@ class _Search:
                 chosen = batch.places
                 arrays = (positions[chosen], to_beat[chosen], scopes[chosen])
                 known = introduction if name not in worker.forms else None
-                call = worker.actor.score.options(name=f"fpsrl: score {len(chosen)} candidates")
-                sent = call.remote(self.key, [self.reference], name, prune, arrays, known)
+                sent = worker.calls["score"].remote(self.key, [self.reference], name, prune, arrays, known)
                 worker.forms.add(name)
                 worker.load += 1
                 batch.sent[sent] = (worker, time.monotonic())

@@ -103,8 +103,7 @@ class Training:
 
         def send(job: int, worker: Worker) -> Any:
             figures.bytes_sent += len(jobs[job]) + len(self.text)
-            call = worker.actor.train.options(name="fpsrl: train a network")
-            return call.remote(self.key, [self.reference], self.text, jobs[job])
+            return worker.calls["train"].remote(self.key, [self.reference], self.text, jobs[job])
 
         # Of equal ones, the first comes first.
         todo = sorted(range(len(jobs)), key=lambda job: (costs[job], -job))

@@ -47,6 +47,8 @@ class Worker:
     load: int = 0
     ready: bool = False
     dead: bool = False
+    #: Its calls, with the names that Ray's dashboard shows.
+    calls: dict[str, Any] = field(default_factory=dict, repr=False)
     #: Forms of policies that it knows already.
     forms: set[str] = field(default_factory=set, repr=False)
 
@@ -132,7 +134,12 @@ class Pool:
     def _start(self) -> None:
         self.started += 1
         actor = self._class.options(**self.options).remote(self.cpus)
-        self.workers.append(Worker(self.started, actor, actor.hello.options(name="fpsrl: hello").remote()))
+        calls = {
+            "score": actor.score.options(name="fpsrl: score candidates"),
+            "train": actor.train.options(name="fpsrl: train a network"),
+        }
+        greeting = actor.hello.options(name="fpsrl: hello").remote()
+        self.workers.append(Worker(self.started, actor, greeting, calls=calls))
 
     def greet(self, worker: Worker) -> None:
         """A worker has presented itself, or has died before it could."""
