@@ -5,7 +5,7 @@
 //! from a run what a loss of power takes. A watcher is an object of the program that tests; no setting, argument or variable of
 //! the environment brings one in. Without one, all that it costs is to look at a counter.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -243,6 +243,11 @@ pub fn append(path: &Path) -> io::Result<Writer> {
 }
 
 impl Writer {
+    /// Tells other processes that somebody is at work on it, as long as this value is there. False if another one has it.
+    pub fn hold(&self) -> bool {
+        is_free(&self.file)
+    }
+
     /// Brings to the disk what was written.
     pub fn sync(&self) -> io::Result<()> {
         done(&self.path, Act::Sync, || self.file.sync_all())
@@ -262,6 +267,18 @@ impl Write for Writer {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// Whether no other process holds a file. There are file systems that know no locks, where nobody can tell.
+fn is_free(file: &File) -> bool {
+    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+/// Removes a file unless somebody is at work on it.
+pub fn remove_abandoned(path: &Path) -> io::Result<()> {
+    let file = done(path, Act::Open, || File::open(path))?;
+    // It is held until it is gone, so that nobody begins to work on it.
+    if is_free(&file) { remove(path) } else { Ok(()) }
 }
 
 /// Gives a file or a directory another name, replacing a file of that name. That the disk has the name, only

@@ -43,6 +43,8 @@ pub struct Prepared {
     /// Where it is; none once it has its name.
     temporary: Option<PathBuf>,
     path: PathBuf,
+    /// Held, so that nobody takes it for something that a kill has left.
+    _file: disk::Writer,
 }
 
 impl Prepared {
@@ -87,12 +89,17 @@ pub fn commit_all(mut prepared: Vec<Prepared>) -> Result<()> {
 /// Writes a file beside its place.
 pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Prepared> {
     let attempt = || -> io::Result<Prepared> {
-        let (temporary, file) = fresh(disk::parent(path), disk::create)?;
-        let prepared = Prepared { temporary: Some(temporary), path: path.to_owned() };
-        let mut writer = BufWriter::with_capacity(1 << 16, file);
+        let (temporary, file) = fresh(disk::parent(path), |path| {
+            let file = disk::create(path)?;
+            // Whoever cleans up may have come between.
+            if file.hold() && disk::is_file(path) { Ok(file) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+        })?;
+        let mut prepared = Prepared { temporary: Some(temporary), path: path.to_owned(), _file: file };
+        let mut writer = BufWriter::with_capacity(1 << 16, &mut prepared._file);
         fill(&mut writer)?;
         writer.flush()?;
         writer.get_ref().sync()?;
+        drop(writer);
         Ok(prepared)
     };
     attempt().map_err(|source| Error::write(path, source))
@@ -336,6 +343,17 @@ fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Removes temporary files that killed processes left beside a file, and none that somebody is at work on. They are in
+/// nobody's way, so a failure is no error.
+pub fn remove_leftovers_beside(path: &Path) {
+    let ours = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_leftover);
+    for path in disk::entries(disk::parent(path)).into_iter().flatten().filter(ours) {
+        if disk::is_file(&path) {
+            let _ = disk::remove_abandoned(&path);
+        }
+    }
+}
+
 /// Whether a name is one of the temporary files that a kill may leave behind.
 pub fn is_leftover(name: &str) -> bool {
     name.starts_with(".fpsrl-") && name.ends_with(".part")
@@ -348,6 +366,16 @@ pub fn absolute(path: &Path) -> PathBuf {
         return path.to_owned();
     }
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A number that may be unknown, NaN, which JSON writes as null.
+pub mod unknown {
+    use serde::{Deserialize, Deserializer};
+
+    /// Reads null as NaN.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+    }
 }
 
 /// Numbers that may be -∞, which JSON cannot say: null stands for it.
@@ -404,6 +432,44 @@ mod tests {
         assert!(error.hint().unwrap().contains("free some space"));
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(names(directory.path()), ["policy.json"]);
+    }
+
+    #[test]
+    fn what_a_kill_left_goes_and_what_is_being_written_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("policy.json");
+        std::fs::write(directory.path().join(".fpsrl-abc.part"), "half").unwrap();
+        let prepared = prepare(&path, |file| file.write_all(b"whole")).unwrap();
+        remove_leftovers_beside(&path);
+        assert!(!names(directory.path()).contains(&".fpsrl-abc.part".to_owned()));
+        prepared.commit().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        drop(prepare(&path, |_| Ok(())).unwrap());
+        assert_eq!(names(directory.path()), ["policy.json"]);
+    }
+
+    #[test]
+    fn a_number_that_is_unknown_is_read_back() {
+        #[derive(Serialize, Deserialize)]
+        struct Error {
+            #[serde(deserialize_with = "unknown::deserialize")]
+            error: f64,
+        }
+        let read = |error: f64| parse_json::<Error>(to_json(&Error { error }).unwrap().as_bytes(), "a".as_ref());
+        assert!(read(f64::NAN).unwrap().error.is_nan());
+        assert_eq!(read(0.25).unwrap().error, 0.25);
+    }
+
+    #[test]
+    fn a_copy_is_whole_and_what_cannot_be_read_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+        std::fs::write(&from, vec![7; 200_000]).unwrap();
+        copy(&from, &to).unwrap();
+        assert_eq!(std::fs::read(&to).unwrap(), std::fs::read(&from).unwrap());
+        assert!(matches!(copy(&directory.path().join("none"), &to), Err(Error::Read { .. })));
+        assert!(matches!(copy(directory.path(), &to), Err(Error::Read { .. })));
+        assert_eq!(std::fs::read(&to).unwrap().len(), 200_000);
     }
 
     #[test]

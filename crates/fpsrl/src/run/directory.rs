@@ -279,9 +279,10 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
         if !disk::exists(&parent.join(graph::SWEEP)).map_err(written)? {
             lock::sweep(&parent);
         }
-        let staging = Staging::within(&parent).map_err(written)?;
-        // As long as it is at work, nobody sweeps it away.
-        let _at_work = Lock::of(staging.path())?;
+        let (staging, _at_work) = staged(&parent).map_err(|error| match error {
+            Error::Write { source, .. } => written(source),
+            other => other,
+        })?;
         let staged = RunDirectory::at(staging.path());
         fill(&staged).map_err(|error| named_after(error, staging.path(), path))?;
         if disk::exists(&whole).map_err(written)? {
@@ -305,6 +306,21 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
             let _ = disk::remove_directory(directory);
         }
     })
+}
+
+/// A directory to fill beside its place. As long as its lock is held, nobody sweeps it away.
+fn staged(parent: &Path) -> Result<(Staging, Lock)> {
+    let mut tries = 0;
+    loop {
+        let staging = Staging::within(parent).map_err(|source| Error::write(parent, source))?;
+        tries += 1;
+        match Lock::of(staging.path()) {
+            Ok(lock) if disk::is_directory(staging.path()) => return Ok((staging, lock)),
+            // Whoever cleans up came between the making and the locking.
+            _ if tries < 3 => {}
+            lock => return Ok((staging, lock?)),
+        }
+    }
 }
 
 /// An error about a file in the staging directory, told of the place that the user knows.

@@ -39,7 +39,7 @@ pub(crate) fn sweep(directory: &Path) {
             continue;
         }
         if !disk::is_directory(&path) {
-            let _ = disk::remove(&path);
+            let _ = disk::remove_abandoned(&path);
         } else if let Ok(_lock) = Lock::of(&path) {
             let _ = disk::remove_tree(&path);
         }

@@ -184,6 +184,7 @@ pub fn deliver(
         format if format.is_rule_base() => Vectors::of_rules(controller, OutOfRange::of(format, interface.response)),
         _ => Vectors::new(controller),
     };
+    files::remove_leftovers_beside(path);
     let mut prepared = Vec::new();
     for (path, file) in paths.iter().zip(&generated.files) {
         prepared.push(files::prepare(path, |out| out.write_all(&file.content))?);
