@@ -69,9 +69,9 @@ impl Disturbance {
                 14 => way.run.map(Self::Readers),
                 15 => match chance.below(2) {
                     0 => way.removable.map(Self::Removed),
-                    _ => (!way.dated).then_some(Self::FromTheFuture),
+                    _ => way.locks.then_some(Self::FromTheFuture),
                 },
-                _ => way.run.map(Self::LeftOvers),
+                _ => way.run.filter(|_| way.locks).map(Self::LeftOvers),
             };
             if let Some(drawn) = drawn {
                 return drawn;
@@ -313,12 +313,10 @@ pub fn disturbed(
         }
         Disturbance::Removed(directory) => {
             thread::sleep(moment);
-            let away = place.material.with_file_name("removed");
-            let _ = std::fs::remove_dir_all(&away);
-            // Renamed first, so that it is gone at once; on another file system it is removed file by file.
-            let gone = place.episode.join(directory);
-            if std::fs::rename(&gone, &away).is_err() {
-                let _ = std::fs::remove_dir_all(&gone);
+            // Renamed first, so that it is gone at once.
+            let [gone, away] = [*directory, ".removed"].map(|name| place.episode.join(name));
+            if std::fs::rename(&gone, &away).is_ok() {
+                std::fs::remove_dir_all(&away).map_err(|error| format!("{}: {error}", away.display()))?;
             }
         }
         _ => {}
@@ -327,10 +325,10 @@ pub fn disturbed(
     match disturbance {
         Disturbance::FullDisk(_) if !remount(&place.episode, "size=64m") => return Err("the disk stays small".into()),
         Disturbance::ReadOnly if !remount(&place.episode, "rw") => return Err("the disk stays read-only".into()),
-        // What was still being removed while the command made it again.
         Disturbance::Removed(directory) => {
             let gone = place.episode.join(directory);
-            if !status.success() && gone.exists() && !gone.join("problem.toml").exists() && *directory == "run" {
+            let whole = ["problem.toml", "sweep.json"].iter().any(|name| gone.join(name).exists());
+            if gone.exists() && !whole {
                 return Err(format!("a directory that was taken away came back in part: {said}"));
             }
         }

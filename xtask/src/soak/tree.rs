@@ -86,6 +86,8 @@ fn without_seconds(text: &str) -> String {
                     until = None;
                 }
             }
+            // The record of a search has its times in it.
+            None if line.trim_start().starts_with("\"search_sha256\":") => {}
             None if line.trim_start().starts_with("\"seconds\":") => {
                 if line.ends_with('{') {
                     until = Some(line.len() - line.trim_start().len());

@@ -16,8 +16,9 @@ pub struct Way {
     pub removable: Option<&'static str>,
     /// What a reader may ask for meanwhile: the run that it works on.
     pub run: Option<&'static str>,
-    /// Whether files from another time may change what is made: exports say the date of the policy's file.
-    pub dated: bool,
+    /// Whether its commands hold the run's lock, so that they remove what kills have left there; what they make says nothing of
+    /// the dates of files.
+    pub locks: bool,
 }
 
 /// A command of a way.
@@ -64,7 +65,7 @@ pub const WAYS: &[Way] = &[
         }],
         removable: Some("run"),
         run: Some("run"),
-        dated: false,
+        locks: true,
     },
     Way {
         name: "run with growing rules",
@@ -76,7 +77,7 @@ pub const WAYS: &[Way] = &[
         }],
         removable: Some("run"),
         run: Some("run"),
-        dated: false,
+        locks: true,
     },
     Way {
         name: "stage by stage",
@@ -84,7 +85,7 @@ pub const WAYS: &[Way] = &[
         steps: MOTOR_STEPS,
         removable: None,
         run: Some("run"),
-        dated: false,
+        locks: true,
     },
     Way {
         name: "export and verify",
@@ -96,7 +97,7 @@ pub const WAYS: &[Way] = &[
         ],
         removable: None,
         run: Some("run"),
-        dated: true,
+        locks: false,
     },
     Way {
         name: "update",
@@ -108,7 +109,7 @@ pub const WAYS: &[Way] = &[
         }],
         removable: None,
         run: Some("run"),
-        dated: false,
+        locks: false,
     },
     Way {
         name: "trade",
@@ -119,7 +120,7 @@ pub const WAYS: &[Way] = &[
         ],
         removable: None,
         run: Some("run"),
-        dated: false,
+        locks: true,
     },
     Way {
         name: "pi and nfq",
@@ -127,10 +128,11 @@ pub const WAYS: &[Way] = &[
         steps: &[
             same(&["pi", "run", "--into", "--quiet"]),
             same(&["nfq", "run", "--iterations", "20", "--epochs", "20", "--hidden", "5", "--quiet"]),
+            same(&["report", "run", "--quiet"]),
         ],
         removable: None,
         run: Some("run"),
-        dated: false,
+        locks: true,
     },
     Way {
         name: "sweep",
@@ -138,7 +140,7 @@ pub const WAYS: &[Way] = &[
         steps: &[same(&["sweep", "sweep.toml", "--quiet"])],
         removable: Some("sweep"),
         run: None,
-        dated: false,
+        locks: false,
     },
     Way {
         name: "import",
@@ -150,7 +152,7 @@ pub const WAYS: &[Way] = &[
         ],
         removable: None,
         run: Some("run"),
-        dated: false,
+        locks: true,
     },
     Way {
         name: "init and check",
@@ -161,7 +163,7 @@ pub const WAYS: &[Way] = &[
         ],
         removable: None,
         run: None,
-        dated: false,
+        locks: false,
     },
 ];
 

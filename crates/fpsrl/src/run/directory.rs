@@ -233,7 +233,8 @@ fn remove(path: &Path) -> Result<()> {
 
 /// Removes the policies of an earlier search, their table if it is beside them, and the directory if nothing else is in it.
 fn remove_policies(path: &Path) -> Result<()> {
-    let ours = |name: &str| name == FRONT_TABLE || (name.starts_with("policy-") && name.ends_with(".json"));
+    let policy = |name: &str| name.starts_with("policy-") && name.ends_with(".json");
+    let ours = |name: &str| name == FRONT_TABLE || policy(name) || files::is_leftover(name);
     let entries = match disk::entries(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(|source| Error::read(path, source))?,

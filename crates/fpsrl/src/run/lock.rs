@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::directory::RunDirectory;
+use super::graph::{FRONT, TRADE_POLICIES};
 use crate::error::{Error, Result};
 use crate::files;
 use fpsrl_base::disk;
@@ -63,7 +64,9 @@ impl RunDirectory {
     /// ```
     pub fn lock(&self) -> Result<Lock> {
         let lock = Lock::of(self.path())?;
-        sweep(self.path());
+        for directory in [self.path().to_owned(), self.file(FRONT), self.file(TRADE_POLICIES)] {
+            sweep(&directory);
+        }
         Ok(lock)
     }
 }

@@ -314,6 +314,13 @@ impl RunDirectory {
         Ok(summary.clone())
     }
 
+    /// The same as [`RunDirectory::ceiling`], unless it is known for these rules: what a run has found meanwhile would help the
+    /// plans, and a run that is gone on with finds what it would have found at once.
+    pub fn resume_ceiling(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {
+        let summary = self.summary_of_policy(&self.problem()?)?;
+        if summary.ceiling.is_some() { Ok(summary) } else { self.ceiling(options, progress) }
+    }
+
     /// How much any policy could reach on the world model, for `summary.json`: plans begin from the rules and from every
     /// other policy that the directory knows.
     pub fn ceiling(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {

@@ -84,6 +84,7 @@ impl Sweep {
             }
             Ok(Err(error @ Error::Stopped { .. })) => return Err(error),
             Ok(Err(Error::Busy { .. })) => return Ok(Outcome::Elsewhere),
+            Ok(Err(error)) if self.is_of_the_disk(&error) => return Err(error),
             Ok(Err(error)) => ((error.to_string(), error.hint()), !error.is_users()),
             Err(panic) => {
                 let told = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -99,6 +100,15 @@ impl Sweep {
         Ok(Outcome::Failed(failure))
     }
 
+    /// Whether something went wrong with the disk that all runs are on, and not with one of them.
+    fn is_of_the_disk(&self, error: &Error) -> bool {
+        match error {
+            Error::Write { .. } => true,
+            Error::Read { path, .. } => path.starts_with(self.directory()),
+            _ => false,
+        }
+    }
+
     /// The stages of a run that are missing.
     fn make(&self, run: &PlannedRun, digests: &Digests, progress: &Progress) -> Result<()> {
         let directory = self.prepare_with(run, digests, progress)?;
@@ -107,7 +117,7 @@ impl Sweep {
         let options = SearchOptions::of(&problem.search, true);
         directory.resume(options, progress)?;
         if wants_ceiling(&problem) {
-            directory.ceiling(options, progress)?;
+            directory.resume_ceiling(options, progress)?;
         }
         directory.report(&ReportOptions::default(), progress).map(drop)
     }
@@ -176,7 +186,7 @@ impl Sweep {
     fn keep_failure(&self, run: &PlannedRun, failure: &Failure) -> Result<()> {
         let file = self.failure_file(run);
         let parent = file.parent().unwrap_or(Path::new(""));
-        disk::make_directories(parent).map_err(|source| Error::write(parent, source))?;
+        disk::make_directory(parent).map_err(|source| Error::write(parent, source))?;
         files::write_json(&file, failure)
     }
 
