@@ -180,7 +180,7 @@ pub fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
 /// The content of a file. One that changes meanwhile is refused.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut reader = open(path)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(reader.opened.0).unwrap_or(0).min(1 << 30));
+    let mut bytes = Vec::with_capacity(reader.opened.map_or(0, |(length, _)| length).min(1 << 30) as usize);
     reader.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -191,12 +191,12 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(not_text)
 }
 
-/// A file's length and the time of its last change.
-type State = (u64, Option<SystemTime>);
+/// A file's length and the time of its last change; none of a pipe, which has neither.
+type State = Option<(u64, Option<SystemTime>)>;
 
 fn state(file: &File) -> io::Result<State> {
     let about = file.metadata()?;
-    Ok((about.len(), about.modified().ok()))
+    Ok(about.is_file().then(|| (about.len(), about.modified().ok())))
 }
 
 /// Refuses a file that was another one when it was opened: what was read may be half of the one and half of the other.
@@ -213,18 +213,20 @@ pub struct Reader {
     file: File,
     path: PathBuf,
     opened: State,
+    /// How many bytes were read.
+    passed: u64,
 }
 
 /// Opens a file for reading.
 pub fn open(path: &Path) -> io::Result<Reader> {
     let file = done(path, Act::Open, || File::open(path))?;
     let opened = state(&file)?;
-    Ok(Reader { file, path: path.to_owned(), opened })
+    Ok(Reader { file, path: path.to_owned(), opened, passed: 0 })
 }
 
 impl Read for Reader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Self { file, path, opened } = self;
+        let Self { file, path, opened, passed } = self;
         let count = loop {
             match done(path, Act::Read, || file.read(buffer)) {
                 // Not all who read try again by themselves.
@@ -232,7 +234,10 @@ impl Read for Reader {
                 count => break count?,
             }
         };
-        if count == 0 && !buffer.is_empty() {
+        *passed += count as u64;
+        // One that grows as fast as it is read would have no end.
+        let beyond = opened.is_some_and(|(length, _)| *passed > length);
+        if beyond || count == 0 && !buffer.is_empty() {
             unchanged(file, *opened)?;
         }
         Ok(count)

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::directory::{RunDirectory, unreadable};
+use super::directory::RunDirectory;
 use super::graph::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, WORLD};
 use super::stages::{SEARCH_HEADER, search_row};
 use crate::error::{Error, Result};
@@ -109,9 +109,10 @@ fn read_if_there<T: DeserializeOwned>(run: &RunDirectory, name: &str) -> Result<
 /// The rows that belong to a checkpoint.
 fn records(run: &RunDirectory, rows: usize) -> Result<Vec<SearchRecord>> {
     let path = run.file(CHECKPOINT_ROWS);
-    let mut reader = csv::Reader::from_reader(disk::open(&path).map_err(|source| Error::read(&path, source))?);
+    let text = disk::read(&path).map_err(|source| Error::read(&path, source))?;
+    let mut reader = csv::Reader::from_reader(text.as_slice());
     let told = format!("{} does not hold the {rows} rows that belong to it", path.display());
-    let unread = |error| unreadable(error, &path, |_| broken(run, CHECKPOINT, told.clone()));
+    let unread = |_| broken(run, CHECKPOINT, told.clone());
     let records = reader.deserialize().take(rows).collect::<Result<Vec<SearchRecord>, _>>().map_err(unread)?;
     let whole = records.len() == rows && records.iter().enumerate().all(|(index, record)| record.iteration == index);
     if whole {

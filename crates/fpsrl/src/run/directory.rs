@@ -237,17 +237,6 @@ impl RunDirectory {
     }
 }
 
-/// What a reader of CSV complains of: the disk, or the content.
-pub(super) fn unreadable(error: ::csv::Error, path: &Path, content: impl FnOnce(::csv::Error) -> Error) -> Error {
-    match error.kind() {
-        ::csv::ErrorKind::Io(_) => match error.into_kind() {
-            ::csv::ErrorKind::Io(source) => Error::read(path, source),
-            _ => Error::Internal("an error changed its kind"),
-        },
-        _ => content(error),
-    }
-}
-
 /// Removes a file; one that is not there is no error.
 fn remove(path: &Path) -> Result<()> {
     disk::remove(path).map_err(|source| Error::write(path, source))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::directory::{RunDirectory, unreadable};
+use super::directory::RunDirectory;
 use super::graph::{
     DATA, FRONT, FRONT_TABLE, NFQ, POLICY, PROBLEM, SEARCH, SIMPLE, STARTS, SUMMARY, TRANSITIONS, WORLD,
 };
@@ -187,17 +187,16 @@ impl RunDirectory {
         if summary.search_sha256 != Some(files::sha256(&path)?) {
             return Err(self.changed(SEARCH, SUMMARY, "it is not the record of this policy's search".into()));
         }
-        let broken = |error: csv::Error| {
-            unreadable(error, &path, |error| Error::Malformed {
-                path: path.clone(),
-                line: error.position().map(csv::Position::line),
-                column: None,
-                problem: "it is not a record of a search".into(),
-                remedy: self.again("search"),
-            })
+        let broken = |error: csv::Error| Error::Malformed {
+            path: path.clone(),
+            line: error.position().map(csv::Position::line),
+            column: None,
+            problem: "it is not a record of a search".into(),
+            remedy: self.again("search"),
         };
-        let reader = disk::open(&path).map_err(|source| Error::read(&path, source))?;
-        csv::Reader::from_reader(reader).deserialize().collect::<Result<_, _>>().map_err(broken)
+        // Read first and understood then: the reader of CSV forgets what fails within the header.
+        let text = disk::read(&path).map_err(|source| Error::read(&path, source))?;
+        csv::Reader::from_reader(text.as_slice()).deserialize().collect::<Result<_, _>>().map_err(broken)
     }
 
     /// The front of a run and its policies, if it has one and it is of its worlds.

@@ -1,6 +1,6 @@
 //! `starts.csv`: the states that rollouts start from, unless ranges say so.
 
-use super::directory::{RunDirectory, unreadable};
+use super::directory::RunDirectory;
 use super::graph::STARTS;
 use crate::error::{Error, Result};
 use crate::files;
@@ -32,13 +32,14 @@ impl RunDirectory {
             return Ok(problem);
         }
         let broken = |problem: String| self.broken(STARTS, problem);
-        let mut reader = csv::Reader::from_reader(disk::open(&path).map_err(|source| Error::read(&path, source))?);
-        let unread = |error| unreadable(error, &path, |error| broken(error.to_string()));
-        let titles = reader.headers().map_err(unread)?;
+        let text = disk::read(&path).map_err(|source| Error::read(&path, source))?;
+        let mut reader = csv::Reader::from_reader(text.as_slice());
+        let titles = reader.headers().map_err(|error| broken(error.to_string()))?;
         if !titles.iter().eq(problem.system.states().iter().map(|state| state.name.as_str())) {
             return Err(broken("it is for other variables".into()));
         }
-        let states: Vec<Vec<f64>> = reader.deserialize().collect::<Result<_, _>>().map_err(unread)?;
+        let states: Vec<Vec<f64>> =
+            reader.deserialize().collect::<Result<_, _>>().map_err(|error| broken(error.to_string()))?;
         if states.is_empty() || states.iter().flatten().any(|value| !value.is_finite()) {
             return Err(broken("it does not hold start states".into()));
         }

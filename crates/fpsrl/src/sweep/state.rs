@@ -166,8 +166,12 @@ fn finished(directory: &RunDirectory) -> Result<Option<Summary>> {
         return Ok(None);
     }
     let problem = directory.problem()?;
-    // What does not belong together is made again, by whoever goes on with the run.
-    let Ok(summary) = directory.summary_of_policy(&problem) else { return Ok(None) };
+    let summary = match directory.summary_of_policy(&problem) {
+        Err(error @ Error::Read { .. }) => return Err(error),
+        // What does not belong together is made again, by whoever goes on with the run.
+        Err(_) => return Ok(None),
+        Ok(summary) => summary,
+    };
     let lacks = summary.promise.is_none() || wants_ceiling(&problem) && summary.ceiling.is_none();
     Ok((!lacks).then_some(summary))
 }

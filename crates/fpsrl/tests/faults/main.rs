@@ -234,21 +234,22 @@ impl Bench {
         }
     }
 
-    /// The way with a fault, or with none; returns what was done to files.
-    fn go(&self, fault: Option<(usize, Kind)>) -> (Result<()>, Vec<String>) {
+    /// The way with a fault, or with none; returns what saw to it.
+    fn go(&self, fault: Option<(usize, Kind)>) -> (Result<()>, Arc<Plan>) {
         let top = self.top();
         self.begin.put(&top);
         let plan = Arc::new(Plan::new(fault, &self.made()));
         let watch = disk::watch(&top, plan.clone());
         let went = catch_unwind(AssertUnwindSafe(|| (self.way.go)(&top)));
         drop(watch);
-        (went.unwrap_or_else(|_| panic!("{}: {fault:?} ended in a panic", self.way.name)), plan.acts())
+        (went.unwrap_or_else(|_| panic!("{}: {fault:?} ended in a panic", self.way.name)), plan)
     }
 
     /// One fault: what is told of it, and that it costs nothing.
     fn survives(&mut self, at: usize, act: &str, kind: Kind) {
-        let told = format!("{}: operation {at}, {act}, fails as {kind:?}", self.way.name);
-        let (went, _) = self.go(Some((at, kind)));
+        let (went, plan) = self.go(Some((at, kind)));
+        let struck = plan.struck();
+        let told = format!("{}: operation {at}, {act} {}, fails as {kind:?}", self.way.name, struck.display());
         let told = match went {
             // What does not matter may fail unheard, but then everything is there.
             Ok(()) => {
@@ -280,12 +281,13 @@ impl Bench {
         self.ends_the_same(&told);
     }
 
-    /// Each operation fails once, as its nature is, and once in another way, by turns; or in all ways.
-    fn survives_faults(&mut self, all: bool) -> usize {
-        let (went, acts) = self.go(None);
+    /// Each operation, or one in so many, fails once, in one of the ways that suit it, by turns; or in all of them.
+    fn survives_faults(&mut self, all: bool, every: usize) -> usize {
+        let (went, plan) = self.go(None);
         went.unwrap();
+        let acts = plan.acts();
         let mut points = 0;
-        for (at, act) in acts.iter().enumerate() {
+        for (at, act) in acts.iter().enumerate().step_by(every) {
             let kinds: Vec<Kind> = KINDS.into_iter().filter(|kind| kind.suits(act)).collect();
             let turn = at % kinds.len();
             let chosen = if all { kinds } else { vec![kinds[turn]] };
@@ -344,12 +346,12 @@ fn shown(change: &power::Change) -> String {
 }
 
 fn faults(name: &str) {
-    assert!(Bench::new(name).survives_faults(false) > 10);
+    assert!(Bench::new(name).survives_faults(false, 1) > 10);
 }
 
 #[test]
 fn every_fault_of_a_run_is_told_and_costs_nothing() {
-    assert!(Bench::new("run").survives_faults(false) > 200);
+    assert!(Bench::new("run").survives_faults(false, 1) > 200);
 }
 
 #[test]
@@ -373,8 +375,9 @@ fn every_fault_of_a_trade_is_told_and_costs_nothing() {
 }
 
 #[test]
-fn every_fault_of_a_sweep_is_told_and_costs_nothing() {
-    faults("sweep");
+fn every_ninth_fault_of_a_sweep_is_told_and_costs_nothing() {
+    // Its runs are runs; the test below has all of them.
+    assert!(Bench::new("sweep").survives_faults(false, 9) > 50);
 }
 
 #[test]
@@ -388,7 +391,7 @@ fn a_loss_of_power_at_any_moment_of_anything_else_costs_nothing() {
 #[test]
 #[ignore = "takes minutes; every operation fails in every way"]
 fn every_fault_of_every_kind_is_told_and_costs_nothing() {
-    let points: usize = WAYS.iter().map(|way| Bench::new(way.name).survives_faults(true)).sum();
+    let points: usize = WAYS.iter().map(|way| Bench::new(way.name).survives_faults(true, 1)).sum();
     eprintln!("{points} faults in all");
     Bench::new("sweep").survives_power();
 }

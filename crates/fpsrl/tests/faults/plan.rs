@@ -63,6 +63,8 @@ struct State {
     acts: Vec<String>,
     /// The next write fails: the one before was short.
     short: bool,
+    /// What the operation that fails was done to.
+    struck: PathBuf,
 }
 
 /// Lets one operation fail.
@@ -76,10 +78,19 @@ pub struct Plan {
 
 impl Plan {
     pub fn new(fault: Option<(usize, Kind)>, run: &Path) -> Self {
-        Self { fault, run: run.to_owned(), state: Mutex::new(State { acts: Vec::new(), short: false }) }
+        Self {
+            fault,
+            run: run.to_owned(),
+            state: Mutex::new(State { acts: Vec::new(), short: false, struck: PathBuf::new() }),
+        }
     }
 
-    /// The names of all acts so far, and of what they were done to.
+    /// What the operation that failed was done to.
+    pub fn struck(&self) -> PathBuf {
+        self.state.lock().unwrap().struck.clone()
+    }
+
+    /// The names of all acts so far.
     pub fn acts(&self) -> Vec<String> {
         self.state.lock().unwrap().acts.clone()
     }
@@ -106,6 +117,7 @@ impl Watcher for Plan {
         if now != at {
             return Ok(());
         }
+        state.struck = path.to_owned();
         match kind {
             Kind::Full | Kind::StaysFull => Err(io::ErrorKind::StorageFull.into()),
             Kind::Short => {

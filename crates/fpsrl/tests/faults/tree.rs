@@ -61,7 +61,9 @@ impl Tree {
             }
             files.insert(place, without_clock(path, content));
         }
-        Self { directories: self.directories.iter().map(name).collect(), files }
+        // Where failures of a sweep were kept that are forgotten, there is nothing.
+        let says = |path: &&String| !path.ends_with("/failures");
+        Self { directories: self.directories.iter().filter(says).map(name).collect(), files }
     }
 
     /// What differs, in words.
