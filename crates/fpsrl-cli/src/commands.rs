@@ -130,7 +130,8 @@ impl Machines {
     /// The machines that were asked for, if any were.
     fn of(&self, host: &dyn Host) -> fpsrl::Result<Option<Arc<dyn Cluster>>> {
         let Some(address) = &self.ray else { return Ok(None) };
-        host.ray(address.as_deref(), self.workers.map(|workers| workers as usize)).map(Some)
+        let cluster: Arc<dyn Cluster> = host.ray(address.as_deref(), self.workers.map(|workers| workers as usize))?;
+        Ok(Some(cluster))
     }
 }
 

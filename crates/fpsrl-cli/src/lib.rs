@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use fpsrl::remedy::{Part, Remedy};
-use fpsrl::stage::Cluster;
+use fpsrl::sweep::SweepCluster;
 
 use arguments::Arguments;
 
@@ -54,14 +54,14 @@ impl From<io::Error> for Failure {
 /// What the command can do only where it lives inside another program.
 pub trait Host: Sync {
     /// Machines of a Ray cluster: the one at an address, or one that is started here. `workers` are the most to be used.
-    fn ray(&self, address: Option<&str>, workers: Option<usize>) -> fpsrl::Result<Arc<dyn Cluster>>;
+    fn ray(&self, address: Option<&str>, workers: Option<usize>) -> fpsrl::Result<Arc<dyn SweepCluster>>;
 }
 
 /// The command as a program of its own.
 struct Alone;
 
 impl Host for Alone {
-    fn ray(&self, _: Option<&str>, _: Option<usize>) -> fpsrl::Result<Arc<dyn Cluster>> {
+    fn ray(&self, _: Option<&str>, _: Option<usize>) -> fpsrl::Result<Arc<dyn SweepCluster>> {
         Err(fpsrl::Error::Elsewhere {
             problem: "this `fpsrl` is a program of its own and cannot reach Ray, which lives in Python".into(),
             remedy: "use the `fpsrl` that pip installs: `pip install '.[ray]'` at the root of the repository".into(),

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use fpsrl::sweep::{ConductOptions, Sweep, kubernetes, slurm};
 
-use crate::{Failure, Host};
 use crate::arguments::SweepArguments;
 use crate::progress::Bars;
 use crate::table;
+use crate::{Failure, Host};
 
 /// Makes the runs of a sweep that are left, and gathers all of them.
 pub fn sweep(arguments: &SweepArguments, host: &dyn Host) -> Result<(), Failure> {

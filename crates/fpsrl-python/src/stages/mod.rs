@@ -14,7 +14,6 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::cluster::cluster_of;
 use crate::columns::{Frame, tables};
 use crate::error::{About, raised};
 use crate::export::{Export, Exported};
@@ -23,9 +22,13 @@ use crate::problem::Problem;
 use crate::simulator::PythonSimulator;
 use crate::work::{pool, watched};
 
+pub mod cluster;
+pub mod sweep;
 mod worlds;
 
 pub use worlds::Worlds;
+
+use cluster::cluster_of;
 
 type Listener<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 

@@ -13,8 +13,8 @@ use super::gather::Gathered;
 use super::plan::{PlannedRun, Sweep};
 use super::state::{Digests, State, json};
 use crate::progress::{Event, Notice, Progress, Stage, Status};
-use crate::stage::Cluster;
 use crate::run::{Lock, SWEEP, remove_leftovers};
+use crate::stage::Cluster;
 
 /// How finely the progress of a run counts.
 const FINE: u64 = 1_000;
@@ -70,6 +70,20 @@ struct WrittenRun<'a> {
     true_return: Option<f64>,
     verdict: Option<String>,
     failure: Option<&'a Failure>,
+}
+
+/// A cluster that makes whole runs, too.
+pub trait SweepCluster: Cluster {
+    /// Makes runs of a sweep. With `shared`, the machines see its directory as this one does; else runs are sent to them, and come
+    /// back finished. `done` hears of each by its place, when it is finished or its failure is kept.
+    fn sweeping(
+        &self,
+        sweep: &Sweep,
+        runs: &[&PlannedRun],
+        shared: bool,
+        progress: &Progress,
+        done: &dyn Fn(usize) -> Result<()>,
+    ) -> Result<()>;
 }
 
 impl Sweep {
@@ -146,7 +160,7 @@ impl Sweep {
     /// is sent its run, and sends it back when it is finished.
     pub fn conduct_on(
         &self,
-        cluster: &dyn Cluster,
+        cluster: &dyn SweepCluster,
         retry: bool,
         shared: bool,
         progress: &Progress,

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
-use crate::cluster::PythonCluster;
+use super::cluster::PythonCluster;
 use crate::columns::{Frame, tables};
 use crate::error::{About, raised};
 use crate::settings;
@@ -126,9 +126,8 @@ impl Sweep {
         listener: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let cluster = PythonCluster::new(evaluator.clone().unbind(), None);
-        let gathered = watched(py, listener, About::Run, |progress| {
-            self.inner.conduct_on(&cluster, retry, shared, progress)
-        })?;
+        let gathered =
+            watched(py, listener, About::Run, |progress| self.inner.conduct_on(&cluster, retry, shared, progress))?;
         self.keep(gathered);
         Ok(())
     }
