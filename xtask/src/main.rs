@@ -10,6 +10,8 @@ mod pages;
 mod plants;
 mod python;
 mod scikit_learn;
+#[cfg(unix)]
+mod soak;
 mod source;
 
 use std::path::{Path, PathBuf};
@@ -96,15 +98,27 @@ fn main() -> ExitCode {
         ["test", words @ ..] if are_words(words) => test(When::Whole, words),
         ["browser"] => report(pages::in_a_browser(&root())),
         ["bench", rest @ ..] => report(bench::bench(&root(), rest)),
+        #[cfg(unix)]
+        ["soak", rest @ ..] => report(soak::soak(&root(), rest)),
         ["help" | "--help" | "-h"] => {
-            println!("{USAGE}\n\n{}", bench::USAGE);
+            println!("{}", usage());
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("{USAGE}\n\n{}", bench::USAGE);
+            eprintln!("{}", usage());
             ExitCode::from(2)
         }
     }
+}
+
+fn usage() -> String {
+    let all = [
+        USAGE,
+        bench::USAGE,
+        #[cfg(unix)]
+        soak::USAGE,
+    ];
+    all.join("\n\n")
 }
 
 fn report(outcome: Outcome) -> ExitCode {

@@ -206,6 +206,7 @@ impl Error {
             Error::Read { source, .. } => match source.kind() {
                 std::io::ErrorKind::NotFound => "check the path",
                 std::io::ErrorKind::PermissionDenied => "check the file's permissions",
+                std::io::ErrorKind::ResourceBusy => "let whoever writes it finish, then try again",
                 _ => "check that the file is whole and the disk works",
             }
             .into(),

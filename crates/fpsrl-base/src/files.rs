@@ -1,10 +1,11 @@
 //! Files of a run: written whole or not at all, and refused by name when newer or broken.
 //!
-//! A file is written beside its target under another name, brought to the disk, and then renamed over the target.
-//! Whoever reads meets either the old file or the new one; a full disk or a kill leaves the old one untouched.
+//! A file is written beside its target under another name, brought to the disk, and then renamed over the target; then the
+//! new name is brought to the disk as well. Whoever reads meets either the old file or the new one; a full disk or a kill
+//! leaves the old one untouched, and a loss of power takes nothing that was done before.
 
 use std::fmt;
-use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
 use sha2::{Digest, Sha256};
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::frame::is_frame;
 
@@ -38,40 +40,141 @@ pub fn write_atomically(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Re
 #[derive(Debug)]
 #[must_use = "a prepared file is gone unless it is committed"]
 pub struct Prepared {
-    temporary: tempfile::NamedTempFile,
+    /// Where it is; none once it has its name.
+    temporary: Option<PathBuf>,
     path: PathBuf,
+    /// Held, so that nobody takes it for something that a kill has left.
+    _file: disk::Writer,
 }
 
 impl Prepared {
-    /// Puts the file in its place.
+    /// Puts the file in its place, for good: a loss of power does not undo it.
     pub fn commit(self) -> Result<()> {
-        let Self { temporary, path } = self;
-        temporary.persist(&path).map(drop).map_err(|error| Error::write(&path, error.error))
+        commit_all(vec![self])
     }
+
+    /// Gives the file its name.
+    fn place(&mut self) -> Result<()> {
+        if let Some(temporary) = &self.temporary {
+            disk::rename(temporary, &self.path).map_err(|source| Error::write(&self.path, source))?;
+            self.temporary = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // What stays is in nobody's way, and the next command removes it.
+            let _ = disk::remove(temporary);
+        }
+    }
+}
+
+/// Puts files in their places, one after the other, and then brings their names to the disk.
+pub fn commit_all(mut prepared: Vec<Prepared>) -> Result<()> {
+    prepared.iter_mut().try_for_each(Prepared::place)?;
+    let mut synced: Vec<&Path> = Vec::new();
+    for Prepared { path, .. } in &prepared {
+        let directory = disk::parent(path);
+        if !synced.contains(&directory) {
+            disk::sync_directory(directory).map_err(|source| Error::write(path, source))?;
+            synced.push(directory);
+        }
+    }
+    Ok(())
 }
 
 /// Writes a file beside its place.
 pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Prepared> {
     let attempt = || -> io::Result<Prepared> {
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".fpsrl-").suffix(".part");
-        // Temporary files are private by default; a run's files are as readable as any other.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let temporary = builder.tempfile_in(directory)?;
-        // Through the bare file: errors of the temporary one would name a path that means nothing to the user.
-        let mut writer = BufWriter::with_capacity(1 << 16, temporary.as_file());
+        let (temporary, file) = fresh(disk::parent(path), |path| {
+            let file = disk::create(path)?;
+            // Whoever cleans up may have come between.
+            if file.hold() && disk::is_file(path) { Ok(file) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+        })?;
+        let mut prepared = Prepared { temporary: Some(temporary), path: path.to_owned(), _file: file };
+        let mut writer = BufWriter::with_capacity(1 << 16, &mut prepared._file);
         fill(&mut writer)?;
         writer.flush()?;
+        writer.get_ref().sync()?;
         drop(writer);
-        temporary.as_file().sync_all()?;
-        Ok(Prepared { temporary, path: path.to_owned() })
+        Ok(prepared)
     };
     attempt().map_err(|source| Error::write(path, source))
+}
+
+/// Copies a file: the copy appears whole or not at all.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    let unread = |source| Error::read(from, source);
+    let mut reader = disk::open(from).map_err(unread)?;
+    let mut fault = None;
+    let prepared = prepare(to, |file| {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) => file.write_all(&buffer[..count])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    fault = Some(error);
+                    return Err(io::ErrorKind::Other.into());
+                }
+            }
+        }
+    });
+    match fault {
+        Some(error) => Err(unread(error)),
+        None => prepared?.commit(),
+    }
+}
+
+/// A directory that is being filled beside its place; dropped, it is gone with all that is in it.
+#[derive(Debug)]
+#[must_use = "it is gone unless it is put in its place"]
+pub struct Staging(Option<PathBuf>);
+
+impl Staging {
+    /// An empty directory in this one.
+    pub fn within(directory: &Path) -> io::Result<Self> {
+        fresh(directory, disk::make_new_directory).map(|(path, ())| Self(Some(path)))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Gives the directory its name, for good. Its files must have been brought to the disk.
+    pub fn place(mut self, whole: &Path) -> io::Result<()> {
+        disk::rename(self.path(), whole)?;
+        self.0 = None;
+        disk::sync_directory(disk::parent(whole))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // What stays is in nobody's way, and the next command removes it.
+            let _ = disk::remove_tree(path);
+        }
+    }
+}
+
+/// Makes something under a name that nobody has, and that tells what it is if a kill leaves it behind.
+fn fresh<T>(directory: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
+    let mut tries = 0;
+    loop {
+        // Hash maps are seeded by the system; nothing that is computed hangs on this name.
+        let chance = RandomState::new().build_hasher().finish();
+        let path = directory.join(format!(".fpsrl-{chance:016x}.part"));
+        match make(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < 100 => tries += 1,
+            made => return made.map(|made| (path, made)),
+        }
+    }
 }
 
 /// What a JSON file of a run looks like: the version first, then the content's own fields.
@@ -103,7 +206,7 @@ pub fn prepare_json<T: Serialize>(path: &Path, content: &T) -> Result<Prepared> 
 
 /// Reads what [`write_json`] wrote.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
+    let bytes = disk::read(path).map_err(|source| Error::read(path, source))?;
     parse_json(&bytes, path)
 }
 
@@ -198,18 +301,37 @@ fn broken(path: &Path, bytes: &[u8], error: &serde_json::Error) -> Error {
 /// The SHA-256 of a file, in hexadecimal.
 pub fn sha256(path: &Path) -> Result<String> {
     let read = |source| Error::read(path, source);
-    let mut file = File::open(path).map_err(read)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => hasher.update(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(read(error)),
-        }
+    let mut file = Hashed::new(disk::open(path).map_err(read)?);
+    io::copy(&mut file, &mut io::sink()).map_err(read)?;
+    Ok(file.sha256())
+}
+
+/// A reader that knows the digest of what went through it, so that a file which is read needs not be read again for its digest,
+/// and both are of the same bytes.
+#[derive(Debug)]
+pub struct Hashed<R> {
+    reader: R,
+    hasher: Sha256,
+}
+
+impl<R: Read> Hashed<R> {
+    /// Nothing has gone through it yet.
+    pub fn new(reader: R) -> Self {
+        Self { reader, hasher: Sha256::new() }
     }
-    Ok(hexadecimal(&hasher.finalize()))
+
+    /// The SHA-256 of all that was read, in hexadecimal.
+    pub fn sha256(self) -> String {
+        hexadecimal(&self.hasher.finalize())
+    }
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.hasher.update(&buffer[..count]);
+        Ok(count)
+    }
 }
 
 /// The SHA-256 of bytes, in hexadecimal.
@@ -219,6 +341,17 @@ pub fn sha256_of(bytes: &[u8]) -> String {
 
 fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Removes temporary files that killed processes left beside a file, and none that somebody is at work on. They are in
+/// nobody's way, so a failure is no error.
+pub fn remove_leftovers_beside(path: &Path) {
+    let ours = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_leftover);
+    for path in disk::entries(disk::parent(path)).into_iter().flatten().filter(ours) {
+        if disk::is_file(&path) {
+            let _ = disk::remove_abandoned(&path);
+        }
+    }
 }
 
 /// Whether a name is one of the temporary files that a kill may leave behind.
@@ -233,6 +366,16 @@ pub fn absolute(path: &Path) -> PathBuf {
         return path.to_owned();
     }
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A number that may be unknown, NaN, which JSON writes as null.
+pub mod unknown {
+    use serde::{Deserialize, Deserializer};
+
+    /// Reads null as NaN.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+    }
 }
 
 /// Numbers that may be -∞, which JSON cannot say: null stands for it.
@@ -289,6 +432,44 @@ mod tests {
         assert!(error.hint().unwrap().contains("free some space"));
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(names(directory.path()), ["policy.json"]);
+    }
+
+    #[test]
+    fn what_a_kill_left_goes_and_what_is_being_written_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("policy.json");
+        std::fs::write(directory.path().join(".fpsrl-abc.part"), "half").unwrap();
+        let prepared = prepare(&path, |file| file.write_all(b"whole")).unwrap();
+        remove_leftovers_beside(&path);
+        assert!(!names(directory.path()).contains(&".fpsrl-abc.part".to_owned()));
+        prepared.commit().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        drop(prepare(&path, |_| Ok(())).unwrap());
+        assert_eq!(names(directory.path()), ["policy.json"]);
+    }
+
+    #[test]
+    fn a_number_that_is_unknown_is_read_back() {
+        #[derive(Serialize, Deserialize)]
+        struct Error {
+            #[serde(deserialize_with = "unknown::deserialize")]
+            error: f64,
+        }
+        let read = |error: f64| parse_json::<Error>(to_json(&Error { error }).unwrap().as_bytes(), "a".as_ref());
+        assert!(read(f64::NAN).unwrap().error.is_nan());
+        assert_eq!(read(0.25).unwrap().error, 0.25);
+    }
+
+    #[test]
+    fn a_copy_is_whole_and_what_cannot_be_read_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+        std::fs::write(&from, vec![7; 200_000]).unwrap();
+        copy(&from, &to).unwrap();
+        assert_eq!(std::fs::read(&to).unwrap(), std::fs::read(&from).unwrap());
+        assert!(matches!(copy(&directory.path().join("none"), &to), Err(Error::Read { .. })));
+        assert!(matches!(copy(directory.path(), &to), Err(Error::Read { .. })));
+        assert_eq!(std::fs::read(&to).unwrap().len(), 200_000);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What every part of `fpsrl` stands on: errors that say what to do, progress that others draw, files that are written
 //! whole, counted random numbers, numbers for people, and the helpers that settings are checked and written with.
 
+pub mod disk;
 pub mod error;
 pub mod files;
 pub mod frame;

@@ -97,7 +97,7 @@ fn resume(directory: &Path, arguments: &RunArguments, host: &dyn Host) -> Result
     let stages = || {
         run.resume(options, &bars)?;
         if arguments.ceiling || wants_ceiling(&run)? {
-            run.ceiling(options, &bars)?;
+            run.resume_ceiling(options, &bars)?;
         }
         run.report(&ReportOptions::default(), &bars)
     };

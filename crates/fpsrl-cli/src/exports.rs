@@ -142,6 +142,7 @@ pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
                 let source = io::Error::new(io::ErrorKind::AlreadyExists, "it is there already; --force replaces it");
                 return Err(Error::Write { path, source }.into());
             }
+            fpsrl::files::remove_leftovers_beside(&path);
             fpsrl::files::write_json(&path, &policy)?;
             path
         }

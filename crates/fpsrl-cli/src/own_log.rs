@@ -142,6 +142,7 @@ pub fn draft(arguments: &InitArguments) -> Result<(), Failure> {
         TextOptions { separator: arguments.separator, decimal: arguments.decimal, missing: arguments.missing.clone() };
     let directory = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let draft = init(&arguments.files, directory, &options, guess, &bars)?;
+    fpsrl::files::remove_leftovers_beside(out);
     fpsrl::files::write_atomically(out, |file| file.write_all(draft.text.as_bytes()))?;
     if !arguments.quiet {
         let mut text = String::new();

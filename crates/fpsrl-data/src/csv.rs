@@ -12,8 +12,9 @@ use csv::{ByteRecord, ReaderBuilder};
 
 use super::Transitions;
 use crate::System;
+use fpsrl_base::disk;
 use fpsrl_base::error::{Error, Result, nearest};
-use fpsrl_base::files::write_atomically;
+use fpsrl_base::files::{Hashed, write_atomically};
 
 /// The column that says after which rows an episode was over.
 pub(crate) const TERMINATED: &str = "terminated";
@@ -91,8 +92,14 @@ pub fn write_to(writer: &mut dyn Write, system: &System, transitions: &Transitio
 
 /// Reads the transitions of a problem from a file.
 pub fn read(path: &Path, system: &System) -> Result<Transitions> {
-    let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
-    read_from(file, path, system)
+    read_hashed(path, system).map(|(transitions, _)| transitions)
+}
+
+/// The same, with the SHA-256 of the file: both are of the same bytes.
+pub fn read_hashed(path: &Path, system: &System) -> Result<(Transitions, String)> {
+    let mut file = Hashed::new(disk::open(path).map_err(|source| Error::read(path, source))?);
+    let transitions = read_from(&mut file, path, system)?;
+    Ok((transitions, file.sha256()))
 }
 
 /// Reads the transitions of a problem; `path` is named in messages.

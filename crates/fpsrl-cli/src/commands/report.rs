@@ -98,6 +98,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
 }
 
 fn write(path: &std::path::Path, bytes: &[u8], bars: &Bars) -> Result<(), Failure> {
+    files::remove_leftovers_beside(path);
     files::write_atomically(path, |file| file.write_all(bytes))?;
     bars.say(&format!("the picture is {}", path.display()));
     Ok(())

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::import::Pair;
 use crate::{Row, System};
+use fpsrl_base::files::unknown;
 use fpsrl_engine::angle::wrap_angle;
 
 /// Pairs of rows that a verdict needs.
@@ -24,8 +25,10 @@ pub struct Alignment {
     /// The verdict; none if the data do not tell.
     pub fits: Option<Row>,
     /// The share of the variance that is not predicted if actions led to the next row.
+    #[serde(deserialize_with = "unknown::deserialize")]
     pub error_next: f64,
     /// The share of the variance that is not predicted if actions led to their own row.
+    #[serde(deserialize_with = "unknown::deserialize")]
     pub error_this: f64,
     /// Pairs of rows with different actions that were looked at.
     pub rows: usize,

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use fpsrl_base::disk;
 use fpsrl_base::error::Result;
 use fpsrl_base::files;
 use fpsrl_base::text::number;
@@ -58,7 +59,7 @@ impl Provenance {
 
     /// Of a policy's file, and of the figures of its run if they are known.
     pub fn of_file(policy: &Path, summary: Option<&Value>) -> Result<Self> {
-        let date = std::fs::metadata(policy).and_then(|file| file.modified()).ok().and_then(date);
+        let date = disk::modified(policy).ok().and_then(date);
         Ok(Self { date, ..Self::new(files::sha256(policy)?, summary) })
     }
 

@@ -9,6 +9,7 @@ use super::Format;
 use super::angle;
 use super::controller::{Controller, Precision, Response};
 use super::sequence;
+use fpsrl_base::disk;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_base::random::{Purpose, Stream};
@@ -242,7 +243,7 @@ impl Vectors {
 
     /// Reads what [`Vectors::prepare`] wrote.
     pub fn read(path: &Path, states: usize, actions: usize) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
+        let bytes = disk::read(path).map_err(|source| Error::read(path, source))?;
         let mut vectors = Self::empty();
         let refuse = |line: u64, problem: &str| Error::Malformed {
             path: path.to_owned(),

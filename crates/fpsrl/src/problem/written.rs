@@ -14,6 +14,7 @@
 
 use std::path::Path;
 
+use fpsrl_base::disk;
 use fpsrl_base::error::{Error, Result, nearest};
 use fpsrl_base::files::{self, FORMAT};
 use fpsrl_base::frame::is_frame;
@@ -77,14 +78,14 @@ impl WrittenProblem {
         let is_path = name_or_path.contains(['/', '\\']) || path.extension().is_some();
         // A name wins over a file that happens to be called the same.
         match Self::benchmark(name_or_path) {
-            Err(_) if is_path || path.is_file() => Self::read(path),
+            Err(_) if is_path || disk::is_file(path) => Self::read(path),
             benchmark => benchmark,
         }
     }
 
     /// Reads a problem file.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
+        let bytes = disk::read(path).map_err(|source| Error::read(path, source))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             Error::Malformed {
@@ -116,7 +117,7 @@ impl WrittenProblem {
         // Of a command, whatever is a file there; a program of the system is none.
         for word in self.world.process.iter_mut().flatten() {
             let file = parent.join(&*word);
-            if file.is_file() {
+            if disk::is_file(&file) {
                 *word = files::absolute(&file).to_string_lossy().into_owned();
             }
         }

@@ -23,6 +23,7 @@ use crate::run::{self, Ceiling, RunDirectory};
 use crate::search::SearchOptions;
 use crate::world::quality::Word;
 use crate::world::training::Depth;
+use fpsrl_base::disk;
 use fpsrl_base::remedy::Remedy;
 
 /// How much is reproduced.
@@ -293,7 +294,7 @@ impl Reproduction {
     pub fn run(settings: Settings, path: &Path, progress: &Progress) -> Result<Self> {
         settings.check()?;
         let results = path.join("results.json");
-        if results.exists() {
+        if disk::exists(&results).map_err(|source| Error::read(&results, source))? {
             let earlier: Self = files::read_json(&results)?;
             if !settings.goes_on_from(&earlier.settings) {
                 return Err(Error::Mismatch {
@@ -306,7 +307,7 @@ impl Reproduction {
                 });
             }
         }
-        std::fs::create_dir_all(path).map_err(|source| Error::write(path, source))?;
+        disk::make_directories(path).map_err(|source| Error::write(path, source))?;
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let mut reproduction = Self { settings, version, cells: Vec::new() };
         for samples in reproduction.settings.samples.clone() {
@@ -326,7 +327,7 @@ impl Reproduction {
             Ok(run) => run,
             Err(_) => run::generate(&problem, &folder.join("data"), true, progress)?,
         };
-        if !data.file("world.json").exists() {
+        if !data.has("world.json")? {
             announce(format_args!("world model"));
             data.fit(progress)?;
         }
@@ -425,7 +426,7 @@ impl Reproduction {
             files::prepare_json(&path.join("results.json"), self)?,
             files::prepare(&path.join("results.md"), |file| file.write_all(self.markdown().as_bytes()))?,
         ];
-        prepared.into_iter().try_for_each(files::Prepared::commit)
+        files::commit_all(prepared.into())
     }
 
     /// What the paper reports of a cell.

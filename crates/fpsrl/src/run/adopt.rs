@@ -28,7 +28,7 @@ impl RunDirectory {
         for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
             self.remove(under_way)?;
         }
-        prepared.into_iter().try_for_each(files::Prepared::commit)?;
+        files::commit_all(prepared)?;
         Ok(policy)
     }
 

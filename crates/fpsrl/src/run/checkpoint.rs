@@ -5,20 +5,20 @@
 //! on the way back: so every moment of a kill leaves a whole checkpoint, the new one or the one before. `growth.json` holds
 //! the searches of growing rules that are finished.
 
-use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::directory::RunDirectory;
+use super::directory::{RunDirectory, unreadable};
 use super::graph::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, WORLD};
 use super::stages::{SEARCH_HEADER, search_row};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::problem::{PolicySettings, Problem, WrittenProblem};
 use crate::search::{SearchOptions, SearchRecord};
+use fpsrl_base::disk;
 use fpsrl_base::remedy::Remedy;
 use fpsrl_search::task::growth::Growth;
 use fpsrl_search::task::{Begun, Keeper, Running, Saved};
@@ -103,24 +103,20 @@ pub(super) fn read(run: &RunDirectory, checkpoint_every: Duration) -> Result<Opt
 }
 
 fn read_if_there<T: DeserializeOwned>(run: &RunDirectory, name: &str) -> Result<Option<T>> {
-    let path = run.file(name);
-    match path.try_exists() {
-        Ok(true) => files::read_json(&path).map(Some),
-        Ok(false) => Ok(None),
-        Err(source) => Err(Error::read(&path, source)),
-    }
+    if run.has(name)? { files::read_json(&run.file(name)).map(Some) } else { Ok(None) }
 }
 
 /// The rows that belong to a checkpoint.
 fn records(run: &RunDirectory, rows: usize) -> Result<Vec<SearchRecord>> {
     let path = run.file(CHECKPOINT_ROWS);
-    let mut reader = csv::Reader::from_path(&path).map_err(|error| broken(run, CHECKPOINT, error.to_string()))?;
-    let records: Vec<SearchRecord> = reader.deserialize().take(rows).filter_map(|row| row.ok()).collect();
+    let mut reader = csv::Reader::from_reader(disk::open(&path).map_err(|source| Error::read(&path, source))?);
+    let told = format!("{} does not hold the {rows} rows that belong to it", path.display());
+    let unread = |error| unreadable(error, &path, |_| broken(run, CHECKPOINT, told.clone()));
+    let records = reader.deserialize().take(rows).collect::<Result<Vec<SearchRecord>, _>>().map_err(unread)?;
     let whole = records.len() == rows && records.iter().enumerate().all(|(index, record)| record.iteration == index);
     if whole {
         return Ok(records);
     }
-    let told = format!("{} does not hold the {rows} rows that belong to it", path.display());
     Err(broken(run, CHECKPOINT, told))
 }
 
@@ -142,7 +138,7 @@ pub(super) struct CheckpointKeeper<'a> {
     /// The text of the problem with the rules that are searched now.
     text: String,
     /// `checkpoint.csv`, once there is something to write into it.
-    rows: Option<BufWriter<File>>,
+    rows: Option<BufWriter<disk::Writer>>,
     written: usize,
     due: Instant,
 }
@@ -173,7 +169,7 @@ impl<'a> CheckpointKeeper<'a> {
             writeln!(file, "{SEARCH_HEADER}")?;
             rows.iter().try_for_each(|row| writeln!(file, "{}", search_row(row)))
         })?;
-        let file = OpenOptions::new().append(true).open(&path).map_err(|source| Error::write(&path, source))?;
+        let file = disk::append(&path).map_err(|source| Error::write(&path, source))?;
         self.rows = Some(BufWriter::new(file));
         self.written = rows.len();
         Ok(())
@@ -193,7 +189,7 @@ impl<'a> CheckpointKeeper<'a> {
                         writeln!(rows, "{}", search_row(row))?;
                     }
                     rows.flush()?;
-                    rows.get_ref().sync_data()
+                    rows.get_ref().sync()
                 };
                 append().map_err(|source| Error::write(&self.run.file(CHECKPOINT_ROWS), source))?;
                 self.written = records.len();

@@ -2,18 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fmt, fs, io};
+use std::{fmt, io};
 
 use super::graph::{self, FRONT, FRONT_TABLE, GRAPH, POLICY, PROBLEM, START, SUMMARY, TRADE_POLICIES, TRANSITIONS};
 use super::lock::{self, Lock};
 use crate::data::{Transitions, csv};
 use crate::error::{Error, Result};
 use crate::figures::Summary;
-use crate::files;
+use crate::files::{self, Staging};
 use crate::policy::FuzzyPolicy;
 use crate::problem::{Problem, WrittenProblem};
 use crate::progress::{Notice, Progress};
 use crate::stage::Cluster;
+use fpsrl_base::disk;
 
 /// A directory that holds the files of one run.
 ///
@@ -51,13 +52,14 @@ impl PartialEq for RunDirectory {
 impl RunDirectory {
     /// Opens a directory that holds at least a problem.
     pub fn open(path: &Path) -> Result<Self> {
-        match fs::read_dir(path) {
-            Ok(_) if path.join(PROBLEM).exists() => Ok(Self::at(path)),
+        let unread = |source| Error::read(path, source);
+        match disk::entries(path) {
+            Ok(_) if disk::exists(&path.join(PROBLEM)).map_err(unread)? => Ok(Self::at(path)),
             Ok(_) => Err(Error::NotARun { path: path.to_owned(), why: "it has no problem.toml" }),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 Err(Error::NotARun { path: path.to_owned(), why: "it is a file" })
             }
-            Err(source) => Err(Error::read(path, source)),
+            Err(source) => Err(unread(source)),
         }
     }
 
@@ -88,11 +90,13 @@ impl RunDirectory {
     /// The path of a file that an earlier stage must have written.
     pub(super) fn expect(&self, name: &str) -> Result<PathBuf> {
         let path = self.file(name);
-        match path.try_exists() {
-            Ok(true) => Ok(path),
-            Ok(false) => Err(Error::StageMissing { path, stage: graph::verb(name) }),
-            Err(source) => Err(Error::read(&path, source)),
-        }
+        if self.has(name)? { Ok(path) } else { Err(Error::StageMissing { path, stage: graph::verb(name) }) }
+    }
+
+    /// Whether one of its files is there. A file that cannot be seen may be there: that is an error, lest its stage be made again.
+    pub fn has(&self, name: &str) -> Result<bool> {
+        let path = self.file(name);
+        disk::exists(&path).map_err(|source| Error::read(&path, source))
     }
 
     /// The problem.
@@ -110,8 +114,13 @@ impl RunDirectory {
     /// The log. A reward that is known by a formula is that of the formula as it stands now, whatever it was when the log was
     /// written.
     pub fn transitions(&self, problem: &Problem) -> Result<Transitions> {
+        self.hashed_transitions(problem).map(|(transitions, _)| transitions)
+    }
+
+    /// The log with the digest of its file.
+    pub(super) fn hashed_transitions(&self, problem: &Problem) -> Result<(Transitions, String)> {
         let path = self.expect(TRANSITIONS)?;
-        let mut transitions = csv::read(&path, &problem.system)?;
+        let (mut transitions, sha256) = csv::read_hashed(&path, &problem.system)?;
         if let Some(formula) = &problem.world.reward {
             transitions.rewards = transitions.rewards_by(formula);
             transitions.subtract(problem.world.costs.as_ref());
@@ -125,7 +134,7 @@ impl RunDirectory {
                 });
             }
         }
-        Ok(transitions)
+        Ok((transitions, sha256))
     }
 
     /// The digest of the log.
@@ -141,7 +150,7 @@ impl RunDirectory {
     /// The policy that searches begin with, if there is one and it was made for these variables.
     pub(super) fn start_policy(&self, problem: &Problem) -> Result<Option<FuzzyPolicy>> {
         let path = self.file(START);
-        if path.exists() { self.policy_in(path, problem).map(Some) } else { Ok(None) }
+        if self.has(START)? { self.policy_in(path, problem).map(Some) } else { Ok(None) }
     }
 
     pub(super) fn policy_in(&self, path: PathBuf, problem: &Problem) -> Result<FuzzyPolicy> {
@@ -183,13 +192,20 @@ impl RunDirectory {
     /// Removes what was made from a file that is about to change. The figures are of every stage: who changes the file
     /// writes them anew.
     pub(super) fn invalidate(&self, name: &'static str, progress: &Progress) -> Result<()> {
-        let later = graph::after(name).into_iter().filter(|later| *later != SUMMARY);
-        let there: Vec<&'static str> = later.filter(|later| self.file(later).exists()).collect();
+        let mut there = graph::after(name);
+        there.retain(|later| *later != SUMMARY);
+        let there = self.those_there(there)?;
         there.iter().try_for_each(|later| self.remove(later))?;
         if !there.is_empty() {
             progress.notice(Notice::Removed { origin: name, files: there });
         }
         Ok(())
+    }
+
+    /// Those of some files that are there.
+    pub(super) fn those_there(&self, names: impl IntoIterator<Item = &'static str>) -> Result<Vec<&'static str>> {
+        let there = names.into_iter().map(|name| self.has(name).map(|there| there.then_some(name)));
+        there.filter_map(Result::transpose).collect()
     }
 
     /// Removes a file of the run; one that is not there is no error.
@@ -199,37 +215,53 @@ impl RunDirectory {
     }
 }
 
+/// What a reader of CSV complains of: the disk, or the content.
+pub(super) fn unreadable(error: ::csv::Error, path: &Path, content: impl FnOnce(::csv::Error) -> Error) -> Error {
+    match error.kind() {
+        ::csv::ErrorKind::Io(_) => match error.into_kind() {
+            ::csv::ErrorKind::Io(source) => Error::read(path, source),
+            _ => Error::Internal("an error changed its kind"),
+        },
+        _ => content(error),
+    }
+}
+
 /// Removes a file; one that is not there is no error.
 fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path, error)),
-        _ => Ok(()),
-    }
+    disk::remove(path).map_err(|source| Error::write(path, source))
 }
 
 /// Removes the policies of an earlier search, their table if it is beside them, and the directory if nothing else is in it.
 fn remove_policies(path: &Path) -> Result<()> {
-    let ours = |name: &str| name == FRONT_TABLE || (name.starts_with("policy-") && name.ends_with(".json"));
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(ours) {
-            remove(&entry.path())?;
+    let policy = |name: &str| name.starts_with("policy-") && name.ends_with(".json");
+    let ours = |name: &str| name == FRONT_TABLE || policy(name) || files::is_leftover(name);
+    let entries = match disk::entries(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|source| Error::read(path, source))?,
+    };
+    // The table goes first: where it is, all policies are.
+    let is_table = |entry: &&PathBuf| entry.file_name().is_some_and(|name| name == FRONT_TABLE);
+    let (table, others): (Vec<_>, Vec<_>) = entries.iter().partition(is_table);
+    for entry in table.into_iter().chain(others) {
+        if entry.file_name().and_then(|name| name.to_str()).is_some_and(ours) {
+            remove(entry)?;
         }
     }
     // Something of the user's own keeps the directory.
-    let _ = fs::remove_dir(path);
-    Ok(())
+    match disk::remove_directory(path) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        removed => removed.map_err(|source| Error::write(path, source)),
+    }
 }
 
 /// Whether a run may be put here: refused where something is already, unless `force`.
 pub(super) fn check_free(path: &Path, force: bool) -> Result<()> {
-    match fs::read_dir(path) {
+    match disk::entries(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(Error::write(path, error)),
         Err(error) => Err(Error::read(path, error)),
-        Ok(mut entries) => match entries.next() {
-            Some(_) if !force => Err(Error::RunExists { path: path.to_owned() }),
-            _ => Ok(()),
-        },
+        Ok(entries) if !entries.is_empty() && !force => Err(Error::RunExists { path: path.to_owned() }),
+        Ok(_) => Ok(()),
     }
 }
 
@@ -240,46 +272,56 @@ pub(super) fn create(path: &Path, force: bool, fill: impl FnOnce(&RunDirectory) 
     let whole = files::absolute(path);
     let parent = whole.parent().unwrap_or(&whole).to_owned();
     let missing: Vec<PathBuf> =
-        parent.ancestors().take_while(|ancestor| !ancestor.exists()).map(Path::to_owned).collect();
+        parent.ancestors().take_while(|ancestor| !disk::is_directory(ancestor)).map(Path::to_owned).collect();
+    let written = |source| Error::write(path, source);
     let attempt = || {
-        fs::create_dir_all(&parent).map_err(|source| Error::write(path, source))?;
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".fpsrl-").suffix(".part");
-        // Temporary directories are private by default.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        disk::make_directories(&parent).map_err(written)?;
         // Where a sweep makes many runs at a time, what is new there is not left over.
-        if !parent.join(graph::SWEEP).exists() {
+        if !disk::exists(&parent.join(graph::SWEEP)).map_err(written)? {
             lock::sweep(&parent);
         }
-        let staging = builder.tempdir_in(&parent).map_err(|source| Error::write(path, source))?;
-        // As long as it is at work, nobody sweeps it away.
-        let _at_work = Lock::of(staging.path())?;
+        let (staging, _at_work) = staged(&parent).map_err(|error| match error {
+            Error::Write { source, .. } => written(source),
+            other => other,
+        })?;
         let staged = RunDirectory::at(staging.path());
         fill(&staged).map_err(|error| named_after(error, staging.path(), path))?;
-        let written = |source| Error::write(path, source);
-        if whole.exists() {
+        if disk::exists(&whole).map_err(written)? {
             let _lock = Lock::of(&whole)?;
             let old = RunDirectory::at(&whole);
             GRAPH.iter().rev().try_for_each(|entry| old.remove(entry.name))?;
             lock::sweep(&whole);
             // The first stage's files come first, for the same reason as they are removed last.
-            for entry in GRAPH.iter().filter(|entry| staging.path().join(entry.name).exists()) {
-                fs::rename(staging.path().join(entry.name), whole.join(entry.name)).map_err(written)?;
+            for name in staged.those_there(GRAPH.iter().map(|entry| entry.name))? {
+                disk::rename(&staging.path().join(name), &whole.join(name)).map_err(written)?;
             }
+            disk::sync_directory(&whole).map_err(written)?;
         } else {
-            fs::rename(staging.path(), &whole).map_err(written)?;
-            // It has its name now: nothing is left to be cleaned up.
-            let _ = staging.keep();
+            staging.place(&whole).map_err(written)?;
         }
         Ok(RunDirectory::at(path))
     };
     attempt().inspect_err(|_| {
         for directory in &missing {
             // Only what is empty goes; whatever else appeared there meanwhile is not ours.
-            let _ = fs::remove_dir(directory);
+            let _ = disk::remove_directory(directory);
         }
     })
+}
+
+/// A directory to fill beside its place. As long as its lock is held, nobody sweeps it away.
+fn staged(parent: &Path) -> Result<(Staging, Lock)> {
+    let mut tries = 0;
+    loop {
+        let staging = Staging::within(parent).map_err(|source| Error::write(parent, source))?;
+        tries += 1;
+        match Lock::of(staging.path()) {
+            Ok(lock) if disk::is_directory(staging.path()) => return Ok((staging, lock)),
+            // Whoever cleans up came between the making and the locking.
+            _ if tries < 3 => {}
+            lock => return Ok((staging, lock?)),
+        }
+    }
 }
 
 /// An error about a file in the staging directory, told of the place that the user knows.
@@ -297,6 +339,8 @@ fn named_after(error: Error, staging: &Path, path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::run::graph::WORLD;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::directory::RunDirectory;
+use super::directory::{RunDirectory, unreadable};
 use super::graph::{
     DATA, FRONT, FRONT_TABLE, NFQ, POLICY, PROBLEM, SEARCH, SIMPLE, STARTS, SUMMARY, TRANSITIONS, WORLD,
 };
@@ -19,6 +19,7 @@ use crate::search::{SearchOptions, SearchRecord};
 use crate::stage::{DataReport, Judged, Log, Source, Worlds};
 use crate::world::file::{ProcessFile, WorldFile};
 use crate::world::model::WorldModel;
+use fpsrl_base::disk;
 use fpsrl_base::remedy::Remedy;
 use fpsrl_data::tape::Tape;
 use fpsrl_exchange::export::{Provenance, covered_ranges};
@@ -27,13 +28,13 @@ use fpsrl_search::WorldSource;
 impl RunDirectory {
     /// The digest of the start states, if they are in a file.
     pub(super) fn starts_sha256(&self) -> Result<Option<String>> {
-        let path = self.file(STARTS);
-        if path.exists() { files::sha256(&path).map(Some) } else { Ok(None) }
+        if self.has(STARTS)? { files::sha256(&self.file(STARTS)).map(Some) } else { Ok(None) }
     }
 
     /// The log, with the start states of the problem.
     pub fn log(&self, problem: &Problem) -> Result<Log> {
-        Ok(Log::stored(problem.clone(), self.transitions(problem)?, self.data_sha256()?))
+        let (transitions, sha256) = self.hashed_transitions(problem)?;
+        Ok(Log::stored(problem.clone(), transitions, sha256))
     }
 
     /// The worlds of a run, if they were made for this problem and from this log.
@@ -124,11 +125,12 @@ impl RunDirectory {
     /// The policy without the conditions that do not matter; the policy itself if a report has found that all of them do.
     pub fn simple_policy(&self, problem: &Problem) -> Result<FuzzyPolicy> {
         let path = self.file(SIMPLE);
-        if !path.exists() && !self.file(SUMMARY).exists() {
+        let is_there = self.has(SIMPLE)?;
+        if !is_there && !self.has(SUMMARY)? {
             self.expect(SIMPLE)?;
         }
         let summary = self.summary_of_policy(problem)?;
-        match (path.exists(), &summary.simple) {
+        match (is_there, &summary.simple) {
             (false, Some(simple)) if simple.removed == 0 => self.policy(problem),
             (true, Some(_)) => self.policy_in(path, problem),
             _ => Err(Error::StageMissing { path, stage: super::graph::verb(SIMPLE) }),
@@ -152,11 +154,11 @@ impl RunDirectory {
         let problem = self.problem()?;
         let policy = self.policy(&problem)?;
         // A policy that was brought to a log without worlds cannot be judged; every other one is, before it is exported.
-        let summary = match self.file(SUMMARY).exists() || self.file(WORLD).exists() {
+        let summary = match self.has(SUMMARY)? || self.has(WORLD)? {
             true => Some(self.summary_of_policy(&problem)?),
             false => None,
         };
-        if self.file(WORLD).exists() && summary.as_ref().is_none_or(|summary| summary.promise.is_none()) {
+        if self.has(WORLD)? && summary.as_ref().is_none_or(|summary| summary.promise.is_none()) {
             return Err(self.not_judged());
         }
         let raw = summary.map(|summary| summary.text()).transpose()?;
@@ -179,27 +181,30 @@ impl RunDirectory {
     /// The search's record; empty if it is gone.
     fn search_records(&self, summary: &Summary) -> Result<Vec<SearchRecord>> {
         let path = self.file(SEARCH);
-        if !path.exists() {
+        if !self.has(SEARCH)? {
             return Ok(Vec::new());
         }
         if summary.search_sha256 != Some(files::sha256(&path)?) {
             return Err(self.changed(SEARCH, SUMMARY, "it is not the record of this policy's search".into()));
         }
-        let broken = |error: csv::Error| Error::Malformed {
-            path: path.clone(),
-            line: error.position().map(csv::Position::line),
-            column: None,
-            problem: "it is not a record of a search".into(),
-            remedy: self.again("search"),
+        let broken = |error: csv::Error| {
+            unreadable(error, &path, |error| Error::Malformed {
+                path: path.clone(),
+                line: error.position().map(csv::Position::line),
+                column: None,
+                problem: "it is not a record of a search".into(),
+                remedy: self.again("search"),
+            })
         };
-        csv::Reader::from_path(&path).map_err(broken)?.deserialize().collect::<Result<_, _>>().map_err(broken)
+        let reader = disk::open(&path).map_err(|source| Error::read(&path, source))?;
+        csv::Reader::from_reader(reader).deserialize().collect::<Result<_, _>>().map_err(broken)
     }
 
     /// The front of a run and its policies, if it has one and it is of its worlds.
     pub fn front(&self) -> Result<Option<(Front, Vec<FuzzyPolicy>)>> {
         let directory = self.file(FRONT);
         let table = directory.join(FRONT_TABLE);
-        if !table.try_exists().map_err(|source| Error::read(&table, source))? {
+        if !disk::exists(&table).map_err(|source| Error::read(&table, source))? {
             return Ok(None);
         }
         let front: Front = files::read_json(&table)?;
@@ -214,7 +219,9 @@ impl RunDirectory {
         let mut policies = Vec::new();
         for point in &front.points {
             let path = directory.join(&point.file);
-            if !path.exists() || files::sha256(&path)? != point.sha256 {
+            if !disk::exists(&path).map_err(|source| Error::read(&path, source))?
+                || files::sha256(&path)? != point.sha256
+            {
                 let problem = "it was changed or removed since the table was made".into();
                 return Err(Error::Mismatch { path, other: table, problem, remedy: again() });
             }
@@ -261,7 +268,7 @@ impl RunDirectory {
             self.check_log(&summary)?;
         }
         let transitions = self.transitions(&problem)?;
-        let import = match self.file(DATA).exists() {
+        let import = match self.has(DATA)? {
             true => self.import_report()?,
             false => {
                 let begins = |row: &usize| *row == 0 || transitions.episode[*row] != transitions.episode[row - 1];

@@ -1,14 +1,17 @@
 //! Who may write in a run directory: one process at a time. What killed ones left is removed.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
 use super::directory::RunDirectory;
+use super::graph::{FRONT, TRADE_POLICIES};
 use crate::error::{Error, Result};
 use crate::files;
+use fpsrl_base::disk;
 
-/// The right to write in a directory; it ends with the value, and with the process however that ends.
+/// The right to write in a directory; it ends with the value, and with the process however that ends. It is held on the directory
+/// itself, which leaves nothing behind, where the system allows that.
 #[derive(Debug)]
 #[must_use = "the directory is free again when this is dropped"]
 pub struct Lock {
@@ -18,7 +21,7 @@ pub struct Lock {
 impl Lock {
     /// Locks a directory; refused where another process holds it.
     pub(crate) fn of(directory: &Path) -> Result<Self> {
-        let held = open(directory).map_err(|source| Error::write(directory, source))?;
+        let held = disk::handle(directory).map_err(|source| Error::write(directory, source))?;
         match held.try_lock() {
             Ok(()) => Ok(Self { _held: Some(held) }),
             Err(TryLockError::WouldBlock) => Err(Error::Busy { path: directory.to_owned() }),
@@ -29,30 +32,17 @@ impl Lock {
     }
 }
 
-/// What a lock is held on: the directory itself, which leaves nothing behind.
-#[cfg(unix)]
-fn open(directory: &Path) -> io::Result<File> {
-    File::open(directory)
-}
-
-/// Elsewhere directories cannot be opened, and a file in it has to do.
-#[cfg(not(unix))]
-fn open(directory: &Path) -> io::Result<File> {
-    File::options().create(true).truncate(false).write(true).open(directory.join(".fpsrl-lock"))
-}
-
 /// Removes what killed runs left in a directory: temporary files, and directories that never took their name. Whatever a
 /// process still works on is locked, and stays. They are in nobody's way, so a failure is no error.
 pub(crate) fn sweep(directory: &Path) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if !entry.file_name().to_str().is_some_and(files::is_leftover) {
+    for path in disk::entries(directory).into_iter().flatten() {
+        if !path.file_name().and_then(|name| name.to_str()).is_some_and(files::is_leftover) {
             continue;
         }
-        let path = entry.path();
-        if !path.is_dir() {
-            let _ = fs::remove_file(path);
+        if !disk::is_directory(&path) {
+            let _ = disk::remove_abandoned(&path);
         } else if let Ok(_lock) = Lock::of(&path) {
-            let _ = fs::remove_dir_all(path);
+            let _ = disk::remove_tree(&path);
         }
     }
 }
@@ -74,13 +64,17 @@ impl RunDirectory {
     /// ```
     pub fn lock(&self) -> Result<Lock> {
         let lock = Lock::of(self.path())?;
-        sweep(self.path());
+        for directory in [self.path().to_owned(), self.file(FRONT), self.file(TRADE_POLICIES)] {
+            sweep(&directory);
+        }
         Ok(lock)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

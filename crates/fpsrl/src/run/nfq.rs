@@ -48,7 +48,7 @@ impl RunDirectory {
         )?;
         let mut earlier_seconds = 0.0;
         let path = self.file(NFQ_CHECKPOINT);
-        if path.exists() {
+        if self.has(NFQ_CHECKPOINT)? {
             // A checkpoint that is broken or of other settings is no loss: the work begins anew.
             if let Ok(checkpoint) = files::read_json::<NfqCheckpoint>(&path)
                 && (&checkpoint.settings, &checkpoint.world_sha256) == (settings, &world_sha256)
@@ -104,10 +104,10 @@ impl RunDirectory {
         };
         let prepared = [self.prepare_nfq_rows(records)?, files::prepare_json(&self.file(NFQ), &result)?];
         // A page that shows what NFQ reached before is of the past.
-        if self.file(NFQ).exists() {
+        if self.has(NFQ)? {
             self.remove(REPORT)?;
         }
-        prepared.into_iter().try_for_each(files::Prepared::commit)?;
+        files::commit_all(prepared.into())?;
         self.remove(NFQ_CHECKPOINT)?;
         Ok(result)
     }

@@ -48,10 +48,9 @@ pub(super) enum Change {
 impl Origins {
     /// What the files of a run are now, for a problem and a policy that is there or about to be.
     pub(super) fn of(run: &RunDirectory, problem: &Problem, policy: Option<String>) -> Result<Self> {
-        let world = run.file(WORLD);
         Ok(Self {
             log: run.data_sha256()?,
-            world: if world.exists() { Some(files::sha256(&world)?) } else { None },
+            world: if run.has(WORLD)? { Some(files::sha256(&run.file(WORLD))?) } else { None },
             policy,
             problem: problem_digest(problem)?,
             evaluation: evaluation_digest(problem)?,
@@ -88,8 +87,8 @@ impl Origins {
 impl RunDirectory {
     /// The digests of the files that are there now.
     pub(super) fn origins(&self, problem: &Problem) -> Result<Origins> {
-        let policy = self.file(POLICY);
-        Origins::of(self, problem, if policy.exists() { Some(files::sha256(&policy)?) } else { None })
+        let policy = if self.has(POLICY)? { Some(files::sha256(&self.file(POLICY))?) } else { None };
+        Origins::of(self, problem, policy)
     }
 
     /// The figures so far, if they are of the files that are there.
@@ -102,7 +101,7 @@ impl RunDirectory {
             // Before there are figures of a policy, only log and worlds can be others.
             (Change::Policy | Change::Evaluation, _) if !judged => Ok(summary),
             (Change::World, TRANSITIONS) => Err(self.other_log()),
-            (Change::World, WORLD) if !self.file(WORLD).exists() => self.expect(WORLD).map(|_| summary),
+            (Change::World, WORLD) if !self.has(WORLD)? => self.expect(WORLD).map(|_| summary),
             (_, file) => {
                 // Where the worlds do not fit either, they come first.
                 self.worlds(problem)?;

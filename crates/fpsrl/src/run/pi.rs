@@ -93,7 +93,7 @@ impl RunDirectory {
 
     /// The controllers of an earlier call, for a search to begin with.
     fn known_pi(&self, wanted: bool) -> Result<Option<(PiController, Option<PiController>, bool)>> {
-        if !wanted || !self.file(PI).exists() {
+        if !wanted || !self.has(PI)? {
             return Ok(None);
         }
         let known = self.pi_result()?;
@@ -131,14 +131,14 @@ impl RunDirectory {
             controller,
         };
         let of_rules = |policy: &FuzzyPolicy| grounds.score(&FuzzyKernel::new(policy), &today);
-        let own = if self.file(POLICY).exists() { Some(self.policy(problem)?) } else { None };
+        let own = if self.has(POLICY)? { Some(self.policy(problem)?) } else { None };
         let result = PiResult {
             given,
             pi: scored(controller),
             p: proportional.map(scored),
             as_rules: rules.as_ref().ok().map(of_rules),
             today: grounds.score_today(&today),
-            interval: if self.file(DATA).exists() { self.import_report()?.interval } else { None },
+            interval: if self.has(DATA)? { self.import_report()?.interval } else { None },
             world_sha256: files::sha256(&self.file(WORLD))?,
         };
         Ok(PiComparison { result, rules: own.as_ref().map(of_rules) })

@@ -13,6 +13,7 @@ use crate::files;
 use crate::policy::FuzzyPolicy;
 use crate::progress::Progress;
 use crate::stage::{Judged, ReportOptions, Worlds};
+use fpsrl_base::disk;
 
 /// Makes a run directory of a judged policy and everything that it was made from, with its report.
 ///
@@ -63,7 +64,7 @@ impl RunDirectory {
     /// Writes a front; its table comes last: where it is, all policies are.
     pub(super) fn write_front(&self, front: &Front, policies: &[FuzzyPolicy]) -> Result<()> {
         let directory = self.file(FRONT);
-        std::fs::create_dir_all(&directory).map_err(|source| Error::write(&directory, source))?;
+        disk::make_directory(&directory).map_err(|source| Error::write(&directory, source))?;
         for (point, policy) in front.points.iter().zip(policies) {
             files::write_json(&directory.join(&point.file), policy)?;
         }
@@ -73,19 +74,16 @@ impl RunDirectory {
 
     /// The same run in another directory, as it stands. What is there already is refused, unless `force`.
     pub fn copy_to(&self, path: &Path, force: bool) -> Result<RunDirectory> {
-        let copy =
-            |from: &Path, to: &Path| std::fs::copy(from, to).map(drop).map_err(|source| Error::write(to, source));
         directory::create(path, force, |run| {
-            for entry in GRAPH.iter().filter(|entry| self.file(entry.name).exists()) {
-                let (from, to) = (self.file(entry.name), run.file(entry.name));
-                if ![FRONT, TRADE_POLICIES].contains(&entry.name) {
-                    copy(&from, &to)?;
+            for name in self.those_there(GRAPH.iter().map(|entry| entry.name))? {
+                let (from, to) = (self.file(name), run.file(name));
+                if ![FRONT, TRADE_POLICIES].contains(&name) {
+                    files::copy(&from, &to)?;
                     continue;
                 }
-                std::fs::create_dir_all(&to).map_err(|source| Error::write(&to, source))?;
-                for file in std::fs::read_dir(&from).map_err(|source| Error::read(&from, source))? {
-                    let file = file.map_err(|source| Error::read(&from, source))?;
-                    copy(&file.path(), &to.join(file.file_name()))?;
+                disk::make_directory(&to).map_err(|source| Error::write(&to, source))?;
+                for file in disk::entries(&from).map_err(|source| Error::read(&from, source))? {
+                    files::copy(&file, &to.join(file.file_name().unwrap_or_default()))?;
                 }
             }
             Ok(())

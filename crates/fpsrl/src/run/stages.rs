@@ -23,6 +23,7 @@ use crate::search::{SearchOptions, SearchRecord};
 use crate::stage::{Choice, Found, Judged, Log, ReportOptions, SearchContext, Worlds};
 use crate::world::LearnedWorlds;
 use crate::world::file::{ProcessFile, WorldFile};
+use fpsrl_base::disk;
 use fpsrl_base::remedy::Remedy;
 use fpsrl_report::OtherRun;
 use fpsrl_search::WorldSource;
@@ -82,9 +83,9 @@ impl RunDirectory {
         directory::create(path, true, |run| {
             let (from, to) = (self.file(TRANSITIONS), run.file(TRANSITIONS));
             // Files of a run are replaced, never changed: one on the disk can serve all.
-            std::fs::hard_link(&from, &to)
-                .or_else(|_| std::fs::copy(&from, &to).map(drop))
-                .map_err(|source| Error::write(&to, source))?;
+            if disk::link(&from, &to).is_err() {
+                files::copy(&from, &to)?;
+            }
             run.write_problem(problem)?;
             run.prepare_world(&worlds.for_problem(problem), None)?.commit()?;
             let mut summary = worlds.summary(problem)?;
@@ -96,7 +97,7 @@ impl RunDirectory {
     /// Learns the world from the log.
     pub fn fit(&self, progress: &Progress) -> Result<Summary> {
         let problem = self.problem()?;
-        let transitions = self.transitions(&problem)?;
+        let (transitions, sha256) = self.hashed_transitions(&problem)?;
         if problem.world.process.is_none() && transitions.len() < FEWEST_ROWS {
             return Err(Error::Malformed {
                 path: self.file(TRANSITIONS),
@@ -109,7 +110,7 @@ impl RunDirectory {
         self.check_costs(&problem)?;
         // Start states follow from the log here, whatever an earlier fit has left.
         let problem = Problem { system: problem.system.without_start_pool(), ..problem };
-        let log = Log::of(&problem, transitions)?.with_sha256(self.data_sha256()?);
+        let log = Log::of(&problem, transitions)?.with_sha256(sha256);
         self.save_worlds(&log.fit_on(&problem.world, self.cluster(), progress)?, progress)
     }
 
@@ -117,7 +118,7 @@ impl RunDirectory {
     /// time; those of the log's own were written down once, and which costs they had is in the worlds that were learned from them.
     fn check_costs(&self, problem: &Problem) -> Result<()> {
         let learned = problem.world.reward.is_none() && problem.world.process.is_none() && problem.data.log.is_some();
-        if !learned || !self.file(WORLD).exists() {
+        if !learned || !self.has(WORLD)? {
             return Ok(());
         }
         // A file that is broken is about to be replaced.
@@ -198,7 +199,7 @@ impl RunDirectory {
     ///
     /// `options` hold for what is begun; a search that goes on keeps those it began with.
     pub fn resume(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {
-        if !self.file(WORLD).exists() {
+        if !self.has(WORLD)? {
             self.fit(progress)?;
         }
         match checkpoint::read(self, options.checkpoint_every)? {
@@ -216,7 +217,7 @@ impl RunDirectory {
         let Some(summary) = self.earlier_summary()? else { return Ok(false) };
         let (change, file) = self.origins(&self.problem()?)?.change(&summary);
         let same = matches!(change, Change::None | Change::Evaluation) || file == POLICY;
-        Ok(same && self.file(POLICY).exists() && summary.search_return.is_some())
+        Ok(same && self.has(POLICY)? && summary.search_return.is_some())
     }
 
     fn search_from(
@@ -266,7 +267,7 @@ impl RunDirectory {
         if let Some((front, policies)) = found.judged_front(&choice.policy)? {
             self.write_front(&front, &policies)?;
         }
-        prepared.into_iter().try_for_each(Prepared::commit)?;
+        files::commit_all(prepared)?;
         for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
             self.remove(under_way)?;
         }
@@ -311,6 +312,13 @@ impl RunDirectory {
         }
         self.write_summary(summary)?;
         Ok(summary.clone())
+    }
+
+    /// The same as [`RunDirectory::ceiling`], unless it is known for these rules: what a run has found meanwhile would help the
+    /// plans, and a run that is gone on with finds what it would have found at once.
+    pub fn resume_ceiling(&self, options: SearchOptions, progress: &Progress) -> Result<Summary> {
+        let summary = self.summary_of_policy(&self.problem()?)?;
+        if summary.ceiling.is_some() { Ok(summary) } else { self.ceiling(options, progress) }
     }
 
     /// How much any policy could reach on the world model, for `summary.json`: plans begin from the rules and from every
@@ -374,7 +382,7 @@ impl RunDirectory {
         }
         let others = options.overlay.iter().map(|path| self.other(path, &problem)).collect::<Result<_>>()?;
         // The result of NFQ on another world is not shown beside this one.
-        let nfq = match self.file(NFQ).exists() {
+        let nfq = match self.has(NFQ)? {
             true => Some(self.nfq_result_of(&problem)?).map(|result| (result.model_return, result.true_return)),
             false => None,
         };

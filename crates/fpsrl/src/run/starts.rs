@@ -1,10 +1,11 @@
 //! `starts.csv`: the states that rollouts start from, unless ranges say so.
 
-use super::directory::RunDirectory;
+use super::directory::{RunDirectory, unreadable};
 use super::graph::STARTS;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::files;
 use crate::problem::{Problem, StartRule, System};
+use fpsrl_base::disk;
 
 impl RunDirectory {
     /// Writes down where rollouts start; none for ranges. Returns the digest of the file.
@@ -27,17 +28,17 @@ impl RunDirectory {
     /// A problem with the states that its rollouts start from, if `starts.csv` holds them.
     pub(super) fn with_starts(&self, mut problem: Problem) -> Result<Problem> {
         let path = self.file(STARTS);
-        if *problem.system.start() == StartRule::Ranges || !path.exists() {
+        if *problem.system.start() == StartRule::Ranges || !self.has(STARTS)? {
             return Ok(problem);
         }
         let broken = |problem: String| self.broken(STARTS, problem);
-        let mut reader = csv::Reader::from_path(&path).map_err(|error| broken(error.to_string()))?;
-        let titles = reader.headers().map_err(|error| broken(error.to_string()))?;
+        let mut reader = csv::Reader::from_reader(disk::open(&path).map_err(|source| Error::read(&path, source))?);
+        let unread = |error| unreadable(error, &path, |error| broken(error.to_string()));
+        let titles = reader.headers().map_err(unread)?;
         if !titles.iter().eq(problem.system.states().iter().map(|state| state.name.as_str())) {
             return Err(broken("it is for other variables".into()));
         }
-        let states: Vec<Vec<f64>> =
-            reader.deserialize().collect::<Result<_, _>>().map_err(|error| broken(error.to_string()))?;
+        let states: Vec<Vec<f64>> = reader.deserialize().collect::<Result<_, _>>().map_err(unread)?;
         if states.is_empty() || states.iter().flatten().any(|value| !value.is_finite()) {
             return Err(broken("it does not hold start states".into()));
         }

@@ -15,6 +15,7 @@ use crate::promise::Promise;
 use crate::search::SearchOptions;
 use crate::stage::{SearchContext, Worlds};
 use crate::trade::{LeftOut, Scales, Trade, TradePoint, Worth, beaten_by};
+use fpsrl_base::disk;
 use fpsrl_base::remedy::Remedy;
 use fpsrl_base::settings::LARGEST;
 use fpsrl_base::text::number;
@@ -185,13 +186,13 @@ impl RunDirectory {
         };
         let table = files::prepare_json(&self.file(TRADE), &trade)?;
         // A page that shows an earlier front is of the past.
-        if self.file(TRADE).exists() {
+        if self.has(TRADE)? {
             self.remove(REPORT)?;
         }
         [TRADE, TRADE_POLICIES].into_iter().try_for_each(|name| self.remove(name))?;
         let directory = self.file(TRADE_POLICIES);
         let write = || -> Result<()> {
-            std::fs::create_dir_all(&directory).map_err(|source| Error::write(&directory, source))?;
+            disk::make_directory(&directory).map_err(|source| Error::write(&directory, source))?;
             for (point, index) in trade.points.iter().zip(&kept) {
                 files::write_json(&directory.join(&point.file), &tried[*index].policy)?;
             }
@@ -208,7 +209,7 @@ impl RunDirectory {
     /// of other rules or of other settings.
     pub fn trade_result(&self) -> Result<Option<(Trade, Vec<FuzzyPolicy>)>> {
         let path = self.file(TRADE);
-        if !path.try_exists().map_err(|source| Error::read(&path, source))? {
+        if !self.has(TRADE)? {
             return Ok(None);
         }
         let trade: Trade = files::read_json(&path).map_err(|error| match error {
@@ -240,7 +241,9 @@ impl RunDirectory {
         let mut policies = Vec::new();
         for point in &trade.points {
             let path = self.file(TRADE_POLICIES).join(&point.file);
-            if !path.exists() || files::sha256(&path)? != point.sha256 {
+            if !disk::exists(&path).map_err(|source| Error::read(&path, source))?
+                || files::sha256(&path)? != point.sha256
+            {
                 let problem = "it was changed or removed since the table was made".into();
                 return Err(Error::Mismatch { path, other: self.file(TRADE), problem, remedy: again() });
             }

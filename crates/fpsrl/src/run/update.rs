@@ -19,6 +19,7 @@ use crate::promise::Promise;
 use crate::search::SearchOptions;
 use crate::stage::{Choice, Found, Log, ReportOptions, SearchContext};
 use crate::world::quality::Word;
+use fpsrl_base::disk;
 use fpsrl_base::remedy::Remedy;
 use fpsrl_search::task::{Begun, Forget};
 
@@ -153,9 +154,8 @@ impl RunDirectory {
         if summary.promise.is_none() {
             return Err(self.not_judged());
         }
-        let rows = |run: &Self, summary: &Summary| match run.file(DATA).exists() {
-            true => run.import_report().map(|report| report.rows),
-            false => Ok(summary.samples),
+        let rows = |run: &Self, summary: &Summary| -> Result<usize> {
+            if run.has(DATA)? { Ok(run.import_report()?.rows) } else { Ok(summary.samples) }
         };
         let before = dated(&summary, rows(self, &summary)?);
         let log = Log::new(&problem, progress)?;
@@ -274,7 +274,7 @@ impl RunDirectory {
 
 /// The file of a log that a new one is, by its place or as a copy: its rows would count twice.
 fn known<'a>(named: &'a [String], new: &Path) -> Result<Option<&'a String>> {
-    let size = |path: &Path| std::fs::metadata(path).map(|about| about.len()).ok();
+    let size = |path: &Path| disk::length(path).ok();
     let whole = files::absolute(new);
     for name in named {
         let path = Path::new(name);

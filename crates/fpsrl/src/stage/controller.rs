@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use fpsrl_base::disk;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_data::System;
@@ -168,13 +169,13 @@ pub fn deliver(
     paths.extend(generated.files[1..].iter().map(|file| path.with_extension(file.extension)));
     let (vectors_file, certificate_file) = beside(path);
     for file in paths.iter().chain([&vectors_file, &certificate_file]) {
-        if !force && file.exists() {
+        if !force && disk::exists(file).map_err(|source| Error::write(file, source))? {
             let source =
                 std::io::Error::new(std::io::ErrorKind::AlreadyExists, "it is there already; --force replaces it");
             return Err(Error::write(file, source));
         }
     }
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir()) {
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !disk::is_directory(parent)) {
         let missing = format!("there is no directory {}", parent.display());
         return Err(Error::write(path, std::io::Error::new(std::io::ErrorKind::NotFound, missing)));
     }
@@ -183,30 +184,54 @@ pub fn deliver(
         format if format.is_rule_base() => Vectors::of_rules(controller, OutOfRange::of(format, interface.response)),
         _ => Vectors::new(controller),
     };
+    files::remove_leftovers_beside(path);
     let mut prepared = Vec::new();
     for (path, file) in paths.iter().zip(&generated.files) {
         prepared.push(files::prepare(path, |out| out.write_all(&file.content))?);
     }
     prepared.push(vectors.prepare(&vectors_file, controller)?);
-    // The certificate is about the files as they stand on the disk.
-    prepared.into_iter().try_for_each(files::Prepared::commit)?;
+    // A certificate that is there already is about other files.
+    disk::remove(&certificate_file).map_err(|source| Error::write(&certificate_file, source))?;
+    let certified = || {
+        files::commit_all(prepared)?;
+        let certificate = certify(controller, provenance, path, &vectors, interface)?;
+        files::write_json(&certificate_file, &certificate)?;
+        Ok(certificate)
+    };
+    let certificate = certified().inspect_err(|_| {
+        if !force {
+            // Half an export would stand in the way of the next one.
+            for file in paths.iter().chain([&vectors_file]) {
+                let _ = disk::remove(file);
+            }
+        }
+    })?;
+    Ok(Delivery { files: paths, vectors: vectors_file, certificate_file, certificate, notes: generated.notes })
+}
+
+/// Runs an export over its test vectors. The certificate is about the file as it stands on the disk.
+fn certify(
+    controller: &Controller,
+    provenance: &Provenance,
+    path: &Path,
+    vectors: &Vectors,
+    interface: Interface,
+) -> Result<Certificate> {
     let tolerance = controller.precision.tolerance();
     // The files are there by now: what goes wrong from here on belongs into the certificate.
-    let verification = execute_quickly(&interface, path, &vectors)
+    let verification = execute_quickly(&interface, path, vectors)
         .unwrap_or_else(|error| Verification::Failed { said: error.to_string() });
-    let (execution, not_executed) = outcome(verification, &interface, &vectors, tolerance);
-    let certificate = Certificate {
+    let (execution, not_executed) = outcome(verification, &interface, vectors, tolerance);
+    Ok(Certificate {
         export_sha256: files::sha256(path)?,
         policy_sha256: provenance.policy_sha256.clone(),
-        states: certificate::counts(&vectors),
+        states: certificate::counts(vectors),
         tolerance,
-        model: certificate::model(controller, &interface, &vectors),
+        model: certificate::model(controller, &interface, vectors),
         execution,
         not_executed,
         export: interface,
-    };
-    files::write_json(&certificate_file, &certificate)?;
-    Ok(Delivery { files: paths, vectors: vectors_file, certificate_file, certificate, notes: generated.notes })
+    })
 }
 
 /// An export that was checked again.

@@ -1,9 +1,11 @@
 //! The runs of a sweep on the cores of this machine: several at a time, each in threads of its own.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fpsrl_base::disk;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use serde::Serialize;
@@ -95,13 +97,15 @@ impl Sweep {
 
     fn begin_with(&self, digests: &Digests) -> Result<Vec<State>> {
         let directory = self.directory();
-        match std::fs::read_dir(directory) {
+        let unread = |source| Error::read(directory, source);
+        match disk::entries(directory) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(source) => return Err(Error::read(directory, source)),
-            Ok(mut entries) => {
-                let ours = directory.join(SWEEP).exists();
+            Err(source) => return Err(unread(source)),
+            Ok(entries) => {
+                let ours = disk::exists(&directory.join(SWEEP)).map_err(unread)?;
                 let other = |name: &str| !files::is_leftover(name) && name != super::frames::LOGS;
-                if !ours && entries.any(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_none_or(other))) {
+                let name = |entry: &PathBuf| entry.file_name().and_then(|name| name.to_str()).is_none_or(other);
+                if !ours && entries.iter().any(name) {
                     let problem = "there is something else in it already".into();
                     let remedy = "choose another directory: runs = \"…\"; or empty this one".into();
                     let other = self.path().to_owned();
@@ -110,9 +114,9 @@ impl Sweep {
             }
         }
         let states = self.states_with(digests)?;
-        std::fs::create_dir_all(directory).map_err(|source| Error::write(directory, source))?;
+        disk::make_directories(directory).map_err(|source| Error::write(directory, source))?;
         // It is there before any run is, so that whoever makes one knows where it is.
-        if !directory.join(SWEEP).exists() {
+        if !disk::exists(&directory.join(SWEEP)).map_err(unread)? {
             self.write_plan(&states)?;
         }
         Ok(states)

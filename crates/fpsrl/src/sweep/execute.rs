@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use fpsrl_base::disk;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,7 @@ impl Sweep {
             }
             Ok(Err(error @ Error::Stopped { .. })) => return Err(error),
             Ok(Err(Error::Busy { .. })) => return Ok(Outcome::Elsewhere),
+            Ok(Err(error)) if self.is_of_the_disk(&error) => return Err(error),
             Ok(Err(error)) => ((error.to_string(), error.hint()), !error.is_users()),
             Err(panic) => {
                 let told = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -98,6 +100,15 @@ impl Sweep {
         Ok(Outcome::Failed(failure))
     }
 
+    /// Whether something went wrong with the disk that all runs are on, and not with one of them.
+    fn is_of_the_disk(&self, error: &Error) -> bool {
+        match error {
+            Error::Write { .. } => true,
+            Error::Read { path, .. } => path.starts_with(self.directory()),
+            _ => false,
+        }
+    }
+
     /// The stages of a run that are missing.
     fn make(&self, run: &PlannedRun, digests: &Digests, progress: &Progress) -> Result<()> {
         let directory = self.prepare_with(run, digests, progress)?;
@@ -106,7 +117,7 @@ impl Sweep {
         let options = SearchOptions::of(&problem.search, true);
         directory.resume(options, progress)?;
         if wants_ceiling(&problem) {
-            directory.ceiling(options, progress)?;
+            directory.resume_ceiling(options, progress)?;
         }
         directory.report(&ReportOptions::default(), progress).map(drop)
     }
@@ -124,7 +135,7 @@ impl Sweep {
         progress: &Progress,
     ) -> Result<RunDirectory> {
         let place = self.place(run);
-        if place.exists() {
+        if exists(&place)? {
             return RunDirectory::open(&place);
         }
         let planned = self.planned(run, digests)?;
@@ -161,30 +172,33 @@ impl Sweep {
     pub fn adopt(&self, run: &PlannedRun, from: &Path) -> Result<()> {
         let place = self.place(run);
         let old = from.with_extension("old");
-        let moved = |from: &Path, to: &Path| std::fs::rename(from, to).map_err(|source| Error::write(to, source));
-        if place.exists() {
+        let moved = |from: &Path, to: &Path| disk::rename(from, to).map_err(|source| Error::write(to, source));
+        if exists(&place)? {
             moved(&place, &old)?;
         }
         moved(from, &place)?;
+        disk::sync_directory(disk::parent(&place)).map_err(|source| Error::write(&place, source))?;
         // What was prepared is of no use any more; what is left of it, the next sweep removes.
-        let _ = std::fs::remove_dir_all(&old);
+        let _ = disk::remove_tree(&old);
         self.forget_failure(run)
     }
 
     fn keep_failure(&self, run: &PlannedRun, failure: &Failure) -> Result<()> {
         let file = self.failure_file(run);
         let parent = file.parent().unwrap_or(Path::new(""));
-        std::fs::create_dir_all(parent).map_err(|source| Error::write(parent, source))?;
+        disk::make_directory(parent).map_err(|source| Error::write(parent, source))?;
         files::write_json(&file, failure)
     }
 
     fn forget_failure(&self, run: &PlannedRun) -> Result<()> {
         let file = self.failure_file(run);
-        match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::write(&file, error)),
-            _ => Ok(()),
-        }
+        disk::remove(&file).map_err(|source| Error::write(&file, source))
     }
+}
+
+/// Whether something is there.
+pub(super) fn exists(path: &Path) -> Result<bool> {
+    disk::exists(path).map_err(|source| Error::read(path, source))
 }
 
 #[cfg(test)]

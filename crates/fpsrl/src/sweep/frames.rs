@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use fpsrl_base::disk;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 
@@ -16,13 +17,13 @@ pub(super) const LOGS: &str = "logs";
 /// content is refused.
 pub fn write_tables(directory: &Path, name: &str, tables: &[Table<'_>]) -> Result<Vec<PathBuf>> {
     let logs = directory.join(LOGS);
-    std::fs::create_dir_all(&logs).map_err(|source| Error::write(&logs, source))?;
+    disk::make_directories(&logs).map_err(|source| Error::write(&logs, source))?;
     let mut written = Vec::new();
     for (index, table) in tables.iter().enumerate() {
         let number = if tables.len() > 1 { format!("-{}", index + 1) } else { String::new() };
         let path = logs.join(format!("{name}{number}.csv"));
         let text = text(table)?;
-        if path.exists() {
+        if disk::exists(&path).map_err(|source| Error::read(&path, source))? {
             if files::sha256(&path)? != files::sha256_of(&text) {
                 let problem = "it holds another log than the one that was given".into();
                 let remedy = "give another directory for runs on another log".into();

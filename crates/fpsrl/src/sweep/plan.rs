@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use fpsrl_base::disk;
 use fpsrl_base::error::{Error, Result, nearest};
 use fpsrl_base::files;
 use fpsrl_base::settings::OneOrMany;
@@ -181,7 +182,7 @@ impl Sweep {
                 return Err(no_log_of_its_own());
             }
             for file in problem.data.log.iter().flat_map(|log| &log.files) {
-                if !fpsrl_base::frame::is_frame(file) && !file.is_file() {
+                if !fpsrl_base::frame::is_frame(file) && !disk::is_file(file) {
                     let source = std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such file");
                     return Err(Error::read(file, source));
                 }
@@ -288,11 +289,11 @@ fn base(written: &WrittenSweep, path: &Path, parent: &Path, problem_path: &Path)
         return Ok((plant, parent.join(format!("{named}.toml"))));
     }
     let file = parent.join(named);
-    if !named.contains(['/', '\\', '.']) && !file.is_file() {
+    if !named.contains(['/', '\\', '.']) && !disk::is_file(&file) {
         // The error names what is built in.
         WrittenProblem::benchmark(named)?;
     }
-    let text = std::fs::read_to_string(&file).map_err(|source| Error::read(&file, source))?;
+    let text = disk::read_to_string(&file).map_err(|source| Error::read(&file, source))?;
     WrittenProblem::parse(&text, &file)?;
     let broken = |_| Error::Internal("a problem file was understood in one way only");
     Ok((toml::from_str(&text).map_err(broken)?, file))

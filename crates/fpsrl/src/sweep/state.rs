@@ -9,7 +9,7 @@ use fpsrl_base::files;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::execute::Failure;
+use super::execute::{Failure, exists};
 use super::plan::{PlannedRun, Sweep};
 use crate::problem::{OptimiserKind, Problem};
 use crate::run::{REPORT, RunDirectory, Summary};
@@ -112,14 +112,14 @@ impl Sweep {
 
     pub(super) fn state_with(&self, run: &PlannedRun, digests: &Digests) -> Result<State> {
         let place = self.place(run);
-        if !place.exists() {
+        if !exists(&place)? {
             // Nothing that was read of its log is needed where nobody has begun; one that is gone is that run's failure.
             let Some(failure) = self.failure(run)? else { return Ok(State::Pending) };
             let same = self.planned(run, digests).is_ok_and(|planned| failure.sha256 == planned.sha256);
             return Ok(if same || failure.sha256.is_empty() { State::Failed(failure) } else { State::Pending });
         }
         let file = place.join(PLANNED);
-        if !file.exists() {
+        if !exists(&file)? {
             let problem = "it was not made by this sweep".into();
             return Err(self.in_the_way(&place, problem));
         }
@@ -148,7 +148,7 @@ impl Sweep {
 
     fn failure(&self, run: &PlannedRun) -> Result<Option<Failure>> {
         let file = self.failure_file(run);
-        match file.exists() {
+        match exists(&file)? {
             true => files::read_json(&file).map(Some),
             false => Ok(None),
         }
@@ -162,8 +162,7 @@ impl Sweep {
 
 /// The figures of a run that is finished: everything is there, and belongs together.
 fn finished(directory: &RunDirectory) -> Result<Option<Summary>> {
-    let under_way = ["checkpoint.json", "growth.json"].iter().any(|name| directory.file(name).exists());
-    if under_way || !directory.file(REPORT).exists() {
+    if directory.has("checkpoint.json")? || directory.has("growth.json")? || !directory.has(REPORT)? {
         return Ok(None);
     }
     let problem = directory.problem()?;

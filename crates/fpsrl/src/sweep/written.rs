@@ -57,7 +57,7 @@ pub enum CountOrList {
 impl WrittenSweep {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
+        let text = fpsrl_base::disk::read_to_string(path).map_err(|source| Error::read(path, source))?;
         Self::parse(&text, path)
     }
 
