@@ -125,7 +125,7 @@ impl Sweep {
     ) -> Result<RunDirectory> {
         let place = self.place(run);
         if place.exists() {
-            return RunDirectory::open(&place);
+            return Ok(RunDirectory::open(&place)?.permitting(self.permission()));
         }
         let planned = self.planned(run, digests)?;
         let mut log = Log::new(&self.problem(run)?, progress)?;
