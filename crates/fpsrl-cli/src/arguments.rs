@@ -401,6 +401,10 @@ pub struct Manner {
     /// Show neither progress nor table, only errors
     #[arg(short, long)]
     pub quiet: bool,
+    /// Start the program that the problem names as its world (`process`). It may do whatever you may: see what it is before you
+    /// allow it in a file of someone else's
+    #[arg(long)]
+    pub allow_process: bool,
 }
 
 /// A time that a pause can last.

@@ -3,25 +3,28 @@
 //! It is a library itself so that whoever brings it along, such as the Python package, runs the same command.
 //!
 //! Results go to standard output, everything else to standard error. The exit code is 0 for success, 2 for what the
-//! user can mend, 1 for failures of ours.
+//! user can mend, 1 for failures of ours; work that a signal has ended has 128 and the signal's number, 130 for Ctrl-C.
 
 mod arguments;
 mod commands;
 mod exports;
 mod own_log;
 mod progress;
+mod signals;
 mod table;
+mod terminal;
+mod trust;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Arc;
 
 use clap::Parser;
-use fpsrl::remedy::{Part, Remedy};
 use fpsrl::sweep::SweepCluster;
 
 use arguments::Arguments;
+use terminal::{complain, told};
 
 /// What ends the command early.
 #[derive(Debug)]
@@ -87,8 +90,7 @@ pub fn run_in(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) ->
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // There is nobody left to tell if this fails.
-            let _ = error.print();
+            terminal::arguments(&error);
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
@@ -97,13 +99,17 @@ pub fn run_in(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) ->
         // Whoever read our output has seen enough: `fpsrl … | head` is no error.
         Ok(Err(Failure::Output(error))) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Ok(Err(Failure::Output(error))) => {
-            complain(&format!("the result cannot be printed: {error}"), Some("check where the output goes"));
+            let told = format!("the result cannot be printed: {}", fpsrl::reason::told(&error));
+            complain(&told, Some("check where the output goes"));
             2
         }
         Ok(Err(Failure::Interrupted { message, hint })) => {
             complain(&message, Some(&hint));
-            // What shells expect of a program that Ctrl-C ended.
-            130
+            signals::exit_code()
+        }
+        Ok(Err(Failure::Library(error @ fpsrl::Error::Stopped { .. }))) => {
+            complain(&error.to_string(), Some("give the same command again"));
+            signals::exit_code()
         }
         Ok(Err(Failure::Library(error))) => {
             complain(&error.to_string(), error.remedy().map(|remedy| told(&remedy)).as_deref());
@@ -111,27 +117,6 @@ pub fn run_in(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) ->
         }
         // The hook has said everything.
         Err(_) => 1,
-    }
-}
-
-/// A remedy in the words of the command: stages are verbs, options are flags.
-fn told(remedy: &Remedy) -> String {
-    remedy.told(|part| match part {
-        Part::Words(words) => words.clone(),
-        Part::Stage { name, of: None } => format!("`fpsrl {name}`"),
-        Part::Stage { name, of: Some(of) } => format!("`fpsrl {name} {}`", of.display()),
-        Part::Option { name, value: None } => format!("--{name}"),
-        Part::Option { name, value: Some(value) } => format!("--{name} {value}"),
-    })
-}
-
-/// `error:` says what is wrong and where, `hint:` what to do.
-fn complain(message: &str, hint: Option<&str>) {
-    // There is nobody left to tell if this fails, and `eprintln!` would panic.
-    let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "error: {message}");
-    if let Some(hint) = hint {
-        let _ = writeln!(stderr, "hint: {hint}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! `fpsrl init` and `fpsrl check`: from a log of the user's own to a problem file, and the state of its data.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,9 +11,11 @@ use fpsrl::draft::init;
 use fpsrl::problem::{Problem, Row, WrittenProblem};
 use fpsrl::run::{DataReport, RunDirectory};
 use fpsrl::text::count;
+use fpsrl::visible::{message, name as shown, path};
 
 use crate::Failure;
 use crate::progress::Bars;
+use crate::terminal::{self, argument};
 
 pub const INIT_EXAMPLES: &str = "\
 The file may be CSV or TSV (also packed by gzip), Parquet, HDF5 as Minari and D4RL write it, or npz. What a column is, its
@@ -152,11 +154,10 @@ pub fn draft(arguments: &InitArguments) -> Result<(), Failure> {
                 let _ = writeln!(text, "  - {line}");
             });
         }
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes())?;
-        stdout.flush()?;
+        terminal::result(&text)?;
     }
-    bars.say(&format!("wrote {0}; correct it, then `fpsrl check {0}` and `fpsrl run {0}`", out.display()));
+    let out = argument(out);
+    bars.say(&format!("wrote {out}; correct it, then `fpsrl check {out}` and `fpsrl run {out}`"));
     Ok(())
 }
 
@@ -168,13 +169,12 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         true => RunDirectory::open(&arguments.problem)?.data_report()?,
         false => of_problem(&arguments.problem, &bars)?,
     };
-    let mut stdout = io::stdout().lock();
     if arguments.json {
-        stdout.write_all(fpsrl::files::to_json(&report)?.as_bytes())?;
+        terminal::json(&fpsrl::files::to_json(&report)?)?;
     } else if !arguments.quiet {
-        stdout.write_all(tables(&problem, &report).as_bytes())?;
+        terminal::result(&tables(&problem, &report))?;
     }
-    Ok(stdout.flush()?)
+    Ok(())
 }
 
 /// The state of the log that a problem file names.
@@ -232,13 +232,13 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
     );
     for variable in &coverage.variables {
         let name = if variable.unit.is_empty() {
-            variable.name.clone()
+            shown(&variable.name)
         } else {
-            format!("{} [{}]", variable.name, variable.unit)
+            format!("{} [{}]", shown(&variable.name), shown(&variable.unit))
         };
         if !variable.modes.is_empty() {
             let counted: Vec<String> =
-                variable.modes.iter().map(|(word, rows)| format!("{word} {} rows", count(*rows))).collect();
+                variable.modes.iter().map(|(word, rows)| format!("{} {} rows", shown(word), count(*rows))).collect();
             let _ = writeln!(text, "  {name:<20} {:<8} {}", variable.role, counted.join(", "));
             continue;
         }
@@ -376,11 +376,11 @@ fn log_lines(problem: &Problem, import: &ImportReport, symmetry: Option<&Symmetr
     }
     for file in &import.files {
         for note in &file.notes {
-            line("note", format!("{}: {note}", file.path.display()));
+            line("note", format!("{}: {}", path(&file.path), message(note)));
         }
     }
     for note in &import.notes {
-        line("note", note.clone());
+        line("note", message(note));
     }
     lines
 }

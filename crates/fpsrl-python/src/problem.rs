@@ -7,6 +7,7 @@ use fpsrl::data::log::{Guess, InputGuess, InputKind, TextOptions, columns_read};
 use fpsrl::draft::Draft;
 use fpsrl::problem::{System, WrittenProblem};
 use fpsrl::world::OwnSimulator;
+use fpsrl::world::process::Permission;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -27,14 +28,21 @@ pub struct Problem {
 #[pymethods]
 impl Problem {
     /// Checks settings. `path` is named in messages, and files are found from the directory that it is in; `simulator` is
-    /// a function of states and actions, with the largest reward that it gives.
+    /// a function of states and actions, with the largest reward that it gives. `allow_process` says whether the program may be
+    /// started that is its world.
     #[new]
-    #[pyo3(signature = (written, path, simulator=None))]
-    fn new(written: &Bound<'_, PyAny>, path: PathBuf, simulator: Option<(Bound<'_, PyAny>, f64)>) -> PyResult<Self> {
+    #[pyo3(signature = (written, path, simulator=None, allow_process=false))]
+    fn new(
+        written: &Bound<'_, PyAny>,
+        path: PathBuf,
+        simulator: Option<(Bound<'_, PyAny>, f64)>,
+        allow_process: bool,
+    ) -> PyResult<Self> {
         let py = written.py();
         let table = settings::table(written, "")?;
         let checked = WrittenProblem::from_table(table, &path).and_then(WrittenProblem::check);
         let mut inner = checked.map_err(|error| raised(py, &error, About::Problem))?;
+        inner.world.permission = Permission::if_asked(allow_process);
         let simulator = simulator.map(|(function, largest_reward)| {
             let system = &inner.system;
             Arc::new(PythonSimulator::new(
@@ -51,6 +59,12 @@ impl Problem {
     /// The complete problem file.
     fn to_toml(&self) -> String {
         self.inner.to_toml()
+    }
+
+    /// Whether the program may be started that is its world.
+    #[getter]
+    fn allow_process(&self) -> bool {
+        self.inner.world.permission == Permission::Allowed
     }
 
     #[getter]

@@ -17,6 +17,9 @@
 //! ```
 //!
 //! Each thread has a process of its own, started when it is first needed; it ends when its input does.
+//!
+//! A problem file names the program, and a run directory holds the problem of whoever made it. So no process is started
+//! without a [`Permission`], which no file can give.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -25,6 +28,9 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 
 use fpsrl_base::error::{Error, Result};
+use fpsrl_base::reason;
+use fpsrl_base::remedy::Remedy;
+use fpsrl_base::visible::shell_words;
 use fpsrl_engine::rollout::Lanes;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
@@ -33,6 +39,24 @@ use crate::simulator::{FUNCTION, Simulator};
 
 /// The version of the conversation.
 const VERSION: u32 = 1;
+
+/// Whether programs may be started that a problem names as its world. They may do whatever their starter may, so it is for
+/// the caller to say; no file holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Permission {
+    /// None is started: asking for one is an error.
+    #[default]
+    Refused,
+    /// They are started.
+    Allowed,
+}
+
+impl Permission {
+    /// The permission that an option of the caller gives.
+    pub fn if_asked(allowed: bool) -> Self {
+        if allowed { Self::Allowed } else { Self::Refused }
+    }
+}
 
 /// A process as a world.
 pub struct ProcessWorld {
@@ -80,8 +104,25 @@ struct Answer {
 }
 
 impl ProcessWorld {
-    /// Starts a process, given as its program and arguments, and greets it.
-    pub fn start(command: &[String], states: &[String], actions: &[String]) -> Result<Self> {
+    /// Starts a process, given as its program and arguments, and greets it, if that is permitted.
+    ///
+    /// ```
+    /// use fpsrl_world::process::{Permission, ProcessWorld};
+    /// let command = ["python3".to_owned(), "simulator.py".to_owned()];
+    /// let error = ProcessWorld::start(&command, &[], &[], Permission::Refused).err().unwrap();
+    /// assert!(error.to_string().contains("only if that is allowed"), "{error}");
+    /// ```
+    pub fn start(command: &[String], states: &[String], actions: &[String], permission: Permission) -> Result<Self> {
+        // A function of another program is no program.
+        if permission == Permission::Refused && command.first().is_some_and(|program| program != FUNCTION) {
+            return Err(Error::setting(
+                "world.process",
+                shell_words(command),
+                "a program that a file names is started only if that is allowed",
+                Remedy::words("it may do whatever you may: if you trust it, allow it with ")
+                    .option("allow-process", None),
+            ));
+        }
         let mut world = Self {
             command: command.to_vec(),
             states: states.to_vec(),
@@ -99,7 +140,7 @@ impl ProcessWorld {
     fn error(&self, fault: String) -> Error {
         Error::setting(
             "the simulator",
-            format!("`{}`", self.command.join(" ")),
+            format!("`{}`", shell_words(&self.command)),
             fault,
             "run it by hand: it reads a line of JSON and answers with a line of JSON",
         )
@@ -116,7 +157,7 @@ impl ProcessWorld {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("it cannot be started: {error}"))?;
+            .map_err(|error| format!("it cannot be started: {}", reason::told(&error)))?;
         let (input, output) = (child.stdin.take(), child.stdout.take().ok_or("it has no output")?);
         let mut conversation = Conversation { child, input, output: BufReader::new(output) };
         let greeting = Greeting { fpsrl: VERSION, states: &self.states, actions: &self.actions };
@@ -179,9 +220,11 @@ impl Conversation {
         input
             .write_all(&line)
             .and_then(|()| input.flush())
-            .map_err(|error| format!("it takes no question: {error}"))?;
+            .map_err(|error| format!("it takes no question: {}", reason::told(&error)))?;
         let mut answer = String::new();
-        self.output.read_line(&mut answer).map_err(|error| format!("its answer cannot be read: {error}"))?;
+        self.output
+            .read_line(&mut answer)
+            .map_err(|error| format!("its answer cannot be read: {}", reason::told(&error)))?;
         if answer.is_empty() {
             return Err("it ended instead of answering".into());
         }
@@ -248,7 +291,7 @@ mod tests {
 
     fn world(script: &str) -> Result<ProcessWorld> {
         let command = ["sh", "-c", script].map(str::to_owned);
-        ProcessWorld::start(&command, &["level".to_owned()], &["valve".to_owned()])
+        ProcessWorld::start(&command, &["level".to_owned()], &["valve".to_owned()], Permission::Allowed)
     }
 
     fn stepped(world: &ProcessWorld) -> Lanes {
@@ -285,6 +328,22 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_started_without_a_permission() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("started");
+        let command = ["touch".to_owned(), file.to_string_lossy().into_owned()];
+        for (permission, started) in [(Permission::Refused, false), (Permission::Allowed, true)] {
+            let error = ProcessWorld::start(&command, &[], &[], permission).err().unwrap();
+            assert!(error.is_users());
+            assert_eq!((file.exists(), error.to_string().contains("only if that is allowed")), (started, !started));
+        }
+        let command = ["sh", "-c", "echo \u{1b}[2J; reboot"].map(str::to_owned);
+        let error = ProcessWorld::start(&command, &[], &[], Permission::default()).err().unwrap();
+        assert!(error.to_string().contains(r"sh -c $'echo \x1b[2J; reboot'"), "{error}");
+        assert_eq!(error.hint().unwrap(), "it may do whatever you may: if you trust it, allow it with `allow-process`");
+    }
+
+    #[test]
     fn whoever_does_not_speak_json_is_refused() {
         let refused = |script: &str| world(script).err().unwrap().to_string();
         assert!(refused("read -r x; echo hello").contains("it answered `hello`"));
@@ -292,7 +351,7 @@ mod tests {
         assert!(said.contains("it ended instead of answering") || said.contains("it takes no question"), "{said}");
         assert!(refused("read -r x; echo '{\"largest_reward\": null}'").contains("not understood"));
         let command = ["no-such-simulator".to_owned()];
-        let error = ProcessWorld::start(&command, &[], &[]).err().unwrap().to_string();
+        let error = ProcessWorld::start(&command, &[], &[], Permission::Allowed).err().unwrap().to_string();
         assert!(error.contains("it cannot be started"), "{error}");
         let few = "read -r x; echo '{\"largest_reward\":0}'; read -r x; echo '{\"next_states\":[[1]],\"rewards\":[0]}'; read -r x";
         let world = world(few).unwrap();

@@ -11,6 +11,7 @@ use crate::export::{Controller, ControllerFile, Dialect, Format, Interface, Math
 use crate::import;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
+use fpsrl_base::reason;
 
 /// What came of running an export.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +42,7 @@ pub fn execute(interface: &Interface, path: &Path, vectors: &Vectors, tool: Opti
     let path = files::absolute(path);
     let directory = tempfile::tempdir().map_err(|source| Error::write(&std::env::temp_dir(), source))?;
     let run = Run { interface, path: &path, directory: directory.path(), vectors };
+    run.refuse_what_is_no_name()?;
     match interface.target.format {
         Format::C => run.c(tool),
         Format::Rust => run.rust(tool),
@@ -80,6 +82,34 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Names of a certificate, and that of the file, become a part of the program that is compiled and run: nothing but a name
+    /// may stand there.
+    fn refuse_what_is_no_name(&self) -> Result<()> {
+        let format = self.interface.target.format;
+        if !matches!(format, Format::C | Format::Rust) {
+            return Ok(());
+        }
+        let names = &self.interface.names;
+        let is_name = |name: &&String| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        let mut all = names.states.iter().chain(&names.actions).chain([&names.controller]);
+        if let Some(name) = all.find(|name| !is_name(name)) {
+            let problem = format!("its certificate calls something `{name}`, which is no name in {}", format.name());
+            return Err(self.refused(problem, "export again; a certificate is not to be edited"));
+        }
+        let path = self.path.to_string_lossy();
+        if path.contains(['"', '\n', '\r']) {
+            return Err(self.refused("its path holds a quote or a line break".into(), "move it to another place"));
+        }
+        Ok(())
+    }
+
+    fn refused(&self, problem: String, hint: &str) -> Error {
+        Error::Malformed { path: self.path.to_owned(), line: None, column: None, problem, remedy: hint.into() }
+    }
+
     fn c(&self, tool: Option<&[String]>) -> Result<Verification> {
         let names = &self.interface.names;
         let header = self.path.with_extension("h");
@@ -184,7 +214,7 @@ impl Run<'_> {
         let input = File::open(&input).map_err(|source| Error::read(&input, source))?;
         let output = match program.current_dir(self.directory).stdin(input).output() {
             Ok(output) => output,
-            Err(error) => return Ok(Verification::Failed { said: error.to_string() }),
+            Err(error) => return Ok(Verification::Failed { said: reason::told(&error) }),
         };
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         if output.status.code() == Some(PACKAGE_MISSING) {
@@ -192,7 +222,7 @@ impl Run<'_> {
         }
         // Sanitizers speak on standard error and go on.
         if !output.status.success() || said.contains("runtime error") {
-            return Ok(Verification::Failed { said: format!("{} {said}", output.status) });
+            return Ok(Verification::Failed { said: format!("{} {}", output.status, on_one_line(&said)) });
         }
         let actions = self.interface.names.actions.len();
         let rows =
@@ -267,12 +297,17 @@ fn missing(usual: &[&str]) -> Verification {
     Verification::Missing { what: format!("none of {} is on this machine", usual.join(", ")) }
 }
 
+/// What a tool said on several lines, as a message has it.
+fn on_one_line(said: &str) -> String {
+    said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
 /// What a compiler said if it failed.
 fn failure(command: &mut Command) -> Option<String> {
     match command.stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => None,
-        Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
-        Err(error) => Some(error.to_string()),
+        Ok(output) => Some(on_one_line(&String::from_utf8_lossy(&output.stderr))),
+        Err(error) => Some(reason::told(&error)),
     }
 }
 

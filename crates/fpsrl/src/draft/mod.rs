@@ -14,13 +14,14 @@ use fpsrl_base::error::{Error, Result};
 use fpsrl_base::frame::FRAME;
 use fpsrl_base::progress::Progress;
 use fpsrl_base::remedy::Remedy;
+use fpsrl_base::settings::quoted;
 use fpsrl_data::log::{Column, Guess, Imported, InputKind, Kind, Table, TextOptions, read};
 use fpsrl_engine::formula::Function;
 
 use self::choices::Choices;
 use self::goal::Goal;
 use self::sections::Sections;
-use self::sheet::{Sheet, plain, quoted};
+use self::sheet::{Sheet, plain};
 use crate::problem::{OneOrMany, Problem, WrittenProblem};
 use crate::stage::DataReport;
 
@@ -30,6 +31,9 @@ const MOST_ACTIONS: usize = 16;
 
 /// Names that a variable cannot have: columns of our own files, and what formulas mean by them.
 const RESERVED: [&str; 10] = ["episode", "step", "reward", "terminated", "log_row", "pi", "and", "or", "not", ""];
+
+/// Characters of a title that a variable is called by, at most.
+const LONGEST_NAME: usize = 60;
 
 /// Columns of which some could be next states, rewards, times or nothing; more cannot all be.
 const WIDEST: usize = 400;
@@ -295,6 +299,23 @@ fn refuse_what_is_no_problem(guess: &Guess, table: &Table, path: &Path) -> Resul
             return Err(too_many(path, count, most, what, option));
         }
     }
+    // What follows from the columns counts too: errors of states that track, their sums, and the place in the log.
+    let variables = guess.states.len() + guess.inputs.len() + 2 * guess.tracks.len() + usize::from(!guess.inputs.is_empty());
+    if variables > MOST_VARIABLES {
+        return Err(Error::Malformed {
+            path: path.to_owned(),
+            line: None,
+            column: None,
+            problem: format!(
+                "the log has {} states and {} inputs, of which {} track a set-point; with their errors and sums these are \
+                 {variables} variables, and at most {MOST_VARIABLES} are possible",
+                guess.states.len(),
+                guess.inputs.len(),
+                guess.tracks.len()
+            ),
+            remedy: Remedy::words("name those that matter with ").option("state", None),
+        });
+    }
     let (what, option) = match (guess.states.is_empty(), guess.actions.is_empty()) {
         (true, _) => ("a state variable", "state"),
         (_, true) => ("an action", "action"),
@@ -322,7 +343,8 @@ impl Names {
         for title in guess.states.iter().chain(inputs).chain(&guess.actions) {
             let column = table.column(std::slice::from_ref(title));
             let bare = column.map_or(title.as_str(), |column| column.name.as_str());
-            let mut name: String = bare.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+            let mut name: String =
+                bare.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).take(LONGEST_NAME).collect();
             name = name.trim_matches('_').to_owned();
             let reserved = RESERVED.contains(&name.as_str());
             let means_more = name.starts_with("next_") || name.starts_with("previous_");

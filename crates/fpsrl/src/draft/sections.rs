@@ -1,11 +1,12 @@
 //! The sections of a problem file: inputs, states, actions, the log, the goal, the form of the rules.
 
+use fpsrl_base::settings::{quoted, quoted_list};
 use fpsrl_data::log::{Angle, Column, Guess, InputKind, Table, TextOptions, angle};
 
 use super::Names;
 use super::choices::{Choices, Mirror, is_centred};
 use super::goal::Goal;
-use super::sheet::{Sheet, beyond, bounds, nice_limits, plain, quoted, quoted_list, rounded, short};
+use super::sheet::{Sheet, beyond, bounds, nice_limits, plain, rounded, short};
 use crate::problem::Row;
 
 /// What the sections are made of.

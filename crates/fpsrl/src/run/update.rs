@@ -141,7 +141,8 @@ impl RunDirectory {
     /// Makes a new run of this one's log and more: learns worlds from all of it, scores the present rules on them, and searches
     /// on from these. New rules are taken only if that pays.
     pub fn update(&self, options: &UpdateOptions, progress: &Progress) -> Result<Update> {
-        let problem = self.with_more(&options.logs)?;
+        let mut problem = self.with_more(&options.logs)?;
+        problem.world.permission = self.permission();
         let out = options.out.clone().unwrap_or_else(|| self.updated());
         directory::check_free(&out, options.force)?;
         let old = self.problem()?;
@@ -161,6 +162,7 @@ impl RunDirectory {
         let log = Log::new(&problem, progress)?;
         let mut update = None;
         directory::create(&out, options.force, |run| {
+            let run = &run.clone().permitting(self.permission());
             run.write_log(&log)?;
             run.fit(progress)?;
             let present = run.adopt(&policy, progress)?;

@@ -7,6 +7,7 @@ use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_base::frame::FRAME;
 use fpsrl_base::progress::Progress;
+use fpsrl_base::visible::shell_words;
 use fpsrl_data::log::{self, Table, TextOptions};
 use fpsrl_data::simulate::simulate;
 use fpsrl_data::system::StartRule;
@@ -187,7 +188,7 @@ fn simulated(problem: &Problem, progress: &Progress) -> Result<Transitions> {
     let transitions = drawn?;
     let columns = || transitions.states.iter().chain(&transitions.next_states).chain([&transitions.rewards]);
     if columns().flatten().any(|value| !value.is_finite()) {
-        let command = problem.world.process.as_deref().unwrap_or_default().join(" ");
+        let command = shell_words(problem.world.process.as_deref().unwrap_or_default());
         let rule = "under random actions it gave a number that is not finite";
         let hint = "let it stop before its states run away";
         return Err(Error::setting("the simulator", format!("`{command}`"), rule, hint));

@@ -12,6 +12,7 @@ use toml::{Table, Value};
 use super::name;
 use super::written::{CountOrList, WrittenBase, WrittenSweep};
 use crate::problem::{Problem, WrittenProblem, benchmark_names};
+use crate::world::process::Permission;
 
 /// More runs than these are a mistake.
 pub const MOST_RUNS: u64 = 100_000;
@@ -33,6 +34,7 @@ pub struct Sweep {
     workers: Option<usize>,
     logs: Vec<NamedLog>,
     runs: Vec<PlannedRun>,
+    permission: Permission,
 }
 
 /// A log of the sweep's own, with what it is called.
@@ -121,8 +123,17 @@ impl Sweep {
         let varied = varied(&grid, &singles);
         refuse_kept(&varied, !logs.is_empty())?;
         let points = points(&grid, singles, &varied, seeds.len() * draws.len() * logs.len().max(1))?;
-        let mut sweep =
-            Self { path: path.to_owned(), directory, problem_path, base, varied, workers, logs, runs: Vec::new() };
+        let mut sweep = Self {
+            path: path.to_owned(),
+            directory,
+            problem_path,
+            base,
+            varied,
+            workers,
+            logs,
+            runs: Vec::new(),
+            permission: Permission::Refused,
+        };
         for point in points {
             let mut replicate = 0;
             let labels: Vec<Option<String>> = match sweep.logs.len() {
@@ -222,6 +233,26 @@ impl Sweep {
         })
     }
 
+    /// The same sweep, whose runs may start the programs that their problems name as worlds, or may not.
+    pub fn permitting(self, permission: Permission) -> Self {
+        Self { permission, ..self }
+    }
+
+    /// Whether its runs may start the programs that their problems name as worlds.
+    pub fn permission(&self) -> Permission {
+        self.permission
+    }
+
+    /// The programs that its runs would start, each once, with their arguments.
+    pub fn processes(&self) -> Result<Vec<Vec<String>>> {
+        let mut processes: Vec<Vec<String>> = Vec::new();
+        // Seeds, logs and draws name no other program.
+        for run in self.runs.iter().filter(|run| run.replicate == 0) {
+            processes.extend(self.problem(run)?.world.process.filter(|process| !processes.contains(process)));
+        }
+        Ok(processes)
+    }
+
     /// Where the runs belong.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -258,7 +289,9 @@ impl Sweep {
 
     /// The problem of a run, checked and complete.
     pub fn problem(&self, run: &PlannedRun) -> Result<Problem> {
-        WrittenProblem::from_table(self.written(run)?, &self.problem_path)?.check()
+        let mut problem = WrittenProblem::from_table(self.written(run)?, &self.problem_path)?.check()?;
+        problem.world.permission = self.permission;
+        Ok(problem)
     }
 
     /// What the problem says of a setting that is varied, where a run says nothing.
