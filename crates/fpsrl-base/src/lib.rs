@@ -5,6 +5,7 @@
 pub mod disk;
 pub mod error;
 pub mod files;
+pub mod foreign;
 pub mod frame;
 pub mod progress;
 pub mod random;
