@@ -96,12 +96,13 @@ fn main() -> ExitCode {
         ["test", words @ ..] if are_words(words) => test(When::Whole, words),
         ["browser"] => report(pages::in_a_browser(&root())),
         ["bench", rest @ ..] => report(bench::bench(&root(), rest)),
+        ["exports", rest @ ..] => report(exports::asked_for(&root(), rest)),
         ["help" | "--help" | "-h"] => {
-            println!("{USAGE}\n\n{}", bench::USAGE);
+            println!("{USAGE}\n\n{}\n\n{}", bench::USAGE, exports::USAGE);
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("{USAGE}\n\n{}", bench::USAGE);
+            eprintln!("{USAGE}\n\n{}\n\n{}", bench::USAGE, exports::USAGE);
             ExitCode::from(2)
         }
     }

@@ -7,10 +7,11 @@ use std::process::{Command, Stdio};
 
 use minijinja::context;
 
-use crate::export::{Controller, ControllerFile, Dialect, Format, Interface, Mathematics, Vectors};
+use crate::export::{Controller, ControllerFile, Dialect, FORMATS, Format, Interface, Mathematics, Target, Vectors};
 use crate::import;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
+use fpsrl_base::remedy::Remedy;
 
 /// What came of running an export.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,10 @@ pub enum Verification {
 /// `tool` replaces the target's usual tool: a command with its first arguments, such as `clang -fsanitize=undefined`.
 pub fn execute(interface: &Interface, path: &Path, vectors: &Vectors, tool: Option<&[String]>) -> Result<Verification> {
     let path = files::absolute(path);
+    if let Some(problem) = disguise(interface, &path) {
+        let remedy = Remedy::words("export it again; a certificate of someone else says what is run");
+        return Err(Error::Malformed { path, line: None, column: None, problem, remedy });
+    }
     let directory = tempfile::tempdir().map_err(|source| Error::write(&std::env::temp_dir(), source))?;
     let run = Run { interface, path: &path, directory: directory.path(), vectors };
     match interface.target.format {
@@ -71,6 +76,30 @@ pub fn execute_quickly(interface: &Interface, path: &Path, vectors: &Vectors) ->
 
 /// Ends a harness that lacks a package; what is missing stands on standard error.
 const PACKAGE_MISSING: i32 = 3;
+
+/// What is wrong with an interface that would have something else run than the file's name says. It stands in a file, which may
+/// come from anywhere: data must not be compiled because of it, and nothing but names may get into the code of a harness.
+fn disguise(interface: &Interface, path: &Path) -> Option<String> {
+    let format = interface.target.format;
+    if !matches!(format, Format::C | Format::Rust | Format::Python | Format::Javascript | Format::St) {
+        return None;
+    }
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let is_data = FORMATS.iter().any(|other| {
+        let of_data = other.is_rule_base() || matches!(other, Format::Json | Format::Onnx);
+        of_data && Target::new(*other).extension() == extension
+    });
+    if is_data {
+        return Some(format!("its certificate says that it is `{}`, which is code; this is data", format.name()));
+    }
+    let names = &interface.names;
+    let is_name = |name: &String| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let all_are = [&names.controller].into_iter().chain(&names.states).chain(&names.actions).all(is_name);
+    (!all_are).then(|| "its certificate holds a name that no export has".to_owned())
+}
 
 struct Run<'a> {
     interface: &'a Interface,
@@ -289,8 +318,9 @@ fn version(tool: &[String], said: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::controller::tests::small;
     use crate::export::memory::tests::tracking;
-    use crate::export::{Format, Kind, OutOfRange, Precision, Response, Target};
+    use crate::export::{Kind, OutOfRange, Precision, Response};
 
     /// Exports a controller and runs what was written over vectors; whether it could be run here.
     fn agrees(controller: &Controller, target: Target, vectors: &Vectors) -> bool {
@@ -333,6 +363,26 @@ mod tests {
             }
             let siemens = Target { dialect: Dialect::Siemens, ..Target::new(Format::St) };
             agrees(&controller, siemens, &vectors);
+        }
+    }
+
+    #[test]
+    fn a_certificate_does_not_make_code_of_data_nor_brings_code_of_its_own() {
+        let controller = small(Precision::Double, None, None);
+        let target = Target::new(Format::Python);
+        let generated = target.generate(&controller, None, "small").unwrap();
+        let interface = Interface::new(&controller, target, &generated);
+        let vectors = Vectors::new(&controller);
+        let refused = |interface: &Interface, file: &str| {
+            execute(interface, Path::new(file), &vectors, None).unwrap_err().to_string()
+        };
+        for file in ["rules.fll", "rules.FIS", "controller.json", "graph.onnx"] {
+            assert!(refused(&interface, file).contains("this is data"), "{file}");
+        }
+        for format in [Format::C, Format::Rust, Format::St] {
+            let mut interface = Interface { target: Target::new(format), ..interface.clone() };
+            interface.names.states[0] = "position = 0; } int hostile(void) {".into();
+            assert!(refused(&interface, "small.c").contains("no export has"), "{format:?}");
         }
     }
 
