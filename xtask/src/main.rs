@@ -100,6 +100,7 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => report(bench::bench(&root(), rest)),
         #[cfg(unix)]
         ["soak", rest @ ..] => report(soak::soak(&root(), rest)),
+        ["exports", rest @ ..] => report(exports::asked_for(&root(), rest)),
         ["help" | "--help" | "-h"] => {
             println!("{}", usage());
             ExitCode::SUCCESS
@@ -117,6 +118,7 @@ fn usage() -> String {
         bench::USAGE,
         #[cfg(unix)]
         soak::USAGE,
+        exports::USAGE,
     ];
     all.join("\n\n")
 }

@@ -11,9 +11,13 @@
 //! 4. The policy gives the action (equation 4 of the paper).
 //! 5. A rate limit keeps the action near the last one, and the action's own limits hold whatever happened before.
 //!
+//! What a caller writes into the memory is put right before all that ([`Controller::mend`]), so that an operator's action that is
+//! no number cannot become one of the controller's.
+//!
 //! [`Controller::step`] is the reference that every export is compared with.
 
 use super::angle;
+use super::identifier;
 use super::memory::Memory;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::remedy::Remedy;
@@ -241,6 +245,20 @@ impl Controller {
         Ok(())
     }
 
+    /// The same with names, units and words of modes that fit into comments; what is computed does not depend on them.
+    pub(super) fn abridged(&self) -> Self {
+        let short = |text: &mut String| *text = identifier::abridged(text, identifier::LONGEST_TEXT);
+        let mut controller = self.clone();
+        short(&mut controller.name);
+        for state in &mut controller.policy.states {
+            [&mut state.name, &mut state.unit].into_iter().chain(&mut state.values).for_each(short);
+        }
+        for action in &mut controller.policy.actions {
+            [&mut action.name, &mut action.unit].into_iter().for_each(short);
+        }
+        controller
+    }
+
     /// Whether the controller remembers anything: its last action, and running sums if there are any.
     pub fn remembers(&self) -> bool {
         self.holds() || self.rate_limits.iter().any(Option::is_some) || self.running_sums().next().is_some()
@@ -283,6 +301,7 @@ impl Controller {
 
     /// One step with another computation of the rules, such as one in single precision.
     pub(super) fn step_with(&self, memory: &mut Memory, state: &[f64], act: impl FnOnce(&[f64]) -> Vec<f64>) -> bool {
+        self.mend(memory);
         let mut seen = self.spread(state);
         // No range contains NaN.
         let is_usable = |(variable, value): (usize, &f64)| {

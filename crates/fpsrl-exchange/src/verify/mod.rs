@@ -7,11 +7,13 @@ use std::process::{Command, Stdio};
 
 use minijinja::context;
 
-use crate::export::{Controller, ControllerFile, Dialect, Format, Interface, Mathematics, Vectors};
+use crate::export::{Controller, ControllerFile, Dialect, FORMATS, Format, Interface, Mathematics, Target, Vectors};
 use crate::import;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_base::reason;
+use fpsrl_base::remedy::Remedy;
+use fpsrl_base::visible;
 
 /// What came of running an export.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,9 +42,12 @@ pub enum Verification {
 /// `tool` replaces the target's usual tool: a command with its first arguments, such as `clang -fsanitize=undefined`.
 pub fn execute(interface: &Interface, path: &Path, vectors: &Vectors, tool: Option<&[String]>) -> Result<Verification> {
     let path = files::absolute(path);
+    if let Some(problem) = disguise(interface, &path) {
+        let remedy = Remedy::words("export it again; a certificate of someone else says what is run");
+        return Err(Error::Malformed { path, line: None, column: None, problem, remedy });
+    }
     let directory = tempfile::tempdir().map_err(|source| Error::write(&std::env::temp_dir(), source))?;
     let run = Run { interface, path: &path, directory: directory.path(), vectors };
-    run.refuse_what_is_no_name()?;
     match interface.target.format {
         Format::C => run.c(tool),
         Format::Rust => run.rust(tool),
@@ -74,6 +79,35 @@ pub fn execute_quickly(interface: &Interface, path: &Path, vectors: &Vectors) ->
 /// Ends a harness that lacks a package; what is missing stands on standard error.
 const PACKAGE_MISSING: i32 = 3;
 
+/// What is wrong with an interface that would have something else run than the file's name says. It stands in a file, which may
+/// come from anywhere: data must not be compiled because of it, and nothing but names may get into the code of a harness.
+fn disguise(interface: &Interface, path: &Path) -> Option<String> {
+    let format = interface.target.format;
+    if !matches!(format, Format::C | Format::Rust | Format::Python | Format::Javascript | Format::St) {
+        return None;
+    }
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let is_data = FORMATS.iter().any(|other| {
+        let of_data = other.is_rule_base() || matches!(other, Format::Json | Format::Onnx);
+        of_data && Target::new(*other).extension() == extension
+    });
+    if is_data {
+        return Some(format!("its certificate says that it is `{}`, which is code; this is data", format.name()));
+    }
+    let names = &interface.names;
+    let is_name = |name: &String| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let mut all = [&names.controller].into_iter().chain(&names.states).chain(&names.actions);
+    if let Some(name) = all.find(|name| !is_name(name)) {
+        return Some(format!("its certificate calls something `{}`, which no export does", visible::name(name)));
+    }
+    // The path becomes a part of a program, too.
+    let quoted = matches!(format, Format::C | Format::Rust) && path.to_string_lossy().contains(['"', '\n', '\r']);
+    quoted.then(|| "its path holds a quote or a line break; move it to another place".to_owned())
+}
+
 struct Run<'a> {
     interface: &'a Interface,
     path: &'a Path,
@@ -82,34 +116,6 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Names of a certificate, and that of the file, become a part of the program that is compiled and run: nothing but a name
-    /// may stand there.
-    fn refuse_what_is_no_name(&self) -> Result<()> {
-        let format = self.interface.target.format;
-        if !matches!(format, Format::C | Format::Rust) {
-            return Ok(());
-        }
-        let names = &self.interface.names;
-        let is_name = |name: &&String| {
-            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
-        let mut all = names.states.iter().chain(&names.actions).chain([&names.controller]);
-        if let Some(name) = all.find(|name| !is_name(name)) {
-            let problem = format!("its certificate calls something `{name}`, which is no name in {}", format.name());
-            return Err(self.refused(problem, "export again; a certificate is not to be edited"));
-        }
-        let path = self.path.to_string_lossy();
-        if path.contains(['"', '\n', '\r']) {
-            return Err(self.refused("its path holds a quote or a line break".into(), "move it to another place"));
-        }
-        Ok(())
-    }
-
-    fn refused(&self, problem: String, hint: &str) -> Error {
-        Error::Malformed { path: self.path.to_owned(), line: None, column: None, problem, remedy: hint.into() }
-    }
-
     fn c(&self, tool: Option<&[String]>) -> Result<Verification> {
         let names = &self.interface.names;
         let header = self.path.with_extension("h");
@@ -324,8 +330,9 @@ fn version(tool: &[String], said: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::controller::tests::small;
     use crate::export::memory::tests::tracking;
-    use crate::export::{Format, Kind, OutOfRange, Precision, Response, Target};
+    use crate::export::{Kind, OutOfRange, Precision, Response};
 
     /// Exports a controller and runs what was written over vectors; whether it could be run here.
     fn agrees(controller: &Controller, target: Target, vectors: &Vectors) -> bool {
@@ -368,6 +375,26 @@ mod tests {
             }
             let siemens = Target { dialect: Dialect::Siemens, ..Target::new(Format::St) };
             agrees(&controller, siemens, &vectors);
+        }
+    }
+
+    #[test]
+    fn a_certificate_does_not_make_code_of_data_nor_brings_code_of_its_own() {
+        let controller = small(Precision::Double, None, None);
+        let target = Target::new(Format::Python);
+        let generated = target.generate(&controller, None, "small").unwrap();
+        let interface = Interface::new(&controller, target, &generated);
+        let vectors = Vectors::new(&controller);
+        let refused = |interface: &Interface, file: &str| {
+            execute(interface, Path::new(file), &vectors, None).unwrap_err().to_string()
+        };
+        for file in ["rules.fll", "rules.FIS", "controller.json", "graph.onnx"] {
+            assert!(refused(&interface, file).contains("this is data"), "{file}");
+        }
+        for format in [Format::C, Format::Rust, Format::St] {
+            let mut interface = Interface { target: Target::new(format), ..interface.clone() };
+            interface.names.states[0] = "position = 0; } int hostile(void) {".into();
+            assert!(refused(&interface, "small.c").contains("which no export does"), "{format:?}");
         }
     }
 
