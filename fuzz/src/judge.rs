@@ -32,7 +32,8 @@ pub fn keep_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         panic::set_hook(Box::new(|info| {
-            let place = info.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
+            let place =
+                info.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
             let told = said(info.payload()) + &place;
             *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = told;
         }));

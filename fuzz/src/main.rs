@@ -142,7 +142,8 @@ fn whole(words: &[&str]) -> Result<bool, String> {
     if let Some(path) = record {
         let fault = |error: std::io::Error| format!("{}: {error}", path.display());
         let document = std::fs::read_to_string(&path).map_err(fault)?;
-        let new = table::recorded(&document, &table).ok_or_else(|| format!("{} has no marks for it", path.display()))?;
+        let new =
+            table::recorded(&document, &table).ok_or_else(|| format!("{} has no marks for it", path.display()))?;
         std::fs::write(&path, new).map_err(fault)?;
         println!("the table is in {}", path.display());
     }

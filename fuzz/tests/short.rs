@@ -50,6 +50,33 @@ fn nothing_of_a_short_attack_breaks_anything() {
 }
 
 #[test]
+fn an_attack_begins_with_every_file_of_a_run() {
+    let (_own, mut place) = place();
+    let (_, run) = find("run").unwrap();
+    let names: BTreeSet<String> = (run.seeds)(&mut place).unwrap().into_iter().map(|input| input.name).collect();
+    for name in [
+        "finished/problem.toml",
+        "finished/transitions.csv",
+        "finished/world.json",
+        "finished/policy.json",
+        "finished/search.csv",
+        "finished/front/front.json",
+        "finished/nfq.json",
+        "finished/summary.json",
+        "plant/starts.csv",
+        "plant/data.json",
+        "plant/pi.json",
+        "plant/trade.json",
+        "stopped/checkpoint.json",
+        "stopped/checkpoint.csv",
+        "grown/growth.json",
+    ] {
+        assert!(names.contains(name), "{name} is not among {names:?}");
+    }
+    assert!(names.iter().any(|name| name.ends_with("planned.json")), "{names:?}");
+}
+
+#[test]
 fn every_valid_file_is_taken() {
     keep_panics();
     for target in &TARGETS {

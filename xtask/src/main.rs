@@ -3,6 +3,7 @@
 mod architecture;
 mod bench;
 mod exports;
+mod fuzz;
 mod layers;
 mod outside;
 mod own_logs;
@@ -70,7 +71,8 @@ const CHECKS: &[Check] = &[
     ("packages", When::Whole, |root| {
         // What they depend on was downloaded for the tests; asking the registry again would take longer than the check.
         let options = ["--no-verify", "--allow-dirty", "--offline", "--quiet"];
-        let all = ["package", "--workspace", "--exclude", "xtask", "--exclude", "fpsrl-bench"];
+        let all =
+            ["package", "--workspace", "--exclude", "xtask", "--exclude", "fpsrl-bench", "--exclude", "fpsrl-fuzz"];
         cargo(root, &[all.as_slice(), &options].concat())
     }),
     ("plain readers read a run", When::Whole, outside::plain_readers),
@@ -96,12 +98,13 @@ fn main() -> ExitCode {
         ["test", words @ ..] if are_words(words) => test(When::Whole, words),
         ["browser"] => report(pages::in_a_browser(&root())),
         ["bench", rest @ ..] => report(bench::bench(&root(), rest)),
+        ["fuzz", rest @ ..] => report(fuzz::fuzz(&root(), rest)),
         ["help" | "--help" | "-h"] => {
-            println!("{USAGE}\n\n{}", bench::USAGE);
+            println!("{USAGE}\n\n{}\n\n{}", bench::USAGE, fuzz::USAGE);
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("{USAGE}\n\n{}", bench::USAGE);
+            eprintln!("{USAGE}\n\n{}\n\n{}", bench::USAGE, fuzz::USAGE);
             ExitCode::from(2)
         }
     }

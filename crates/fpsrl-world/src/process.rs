@@ -116,8 +116,7 @@ impl ProcessWorld {
         let mut world = Self::silent(&[name.to_owned()], states, actions);
         world.alone = true;
         let output: Box<dyn Read + Send> = Box::new(output);
-        let conversation =
-            Conversation { child: None, input: Some(Box::new(input)), output: BufReader::new(output) };
+        let conversation = Conversation { child: None, input: Some(Box::new(input)), output: BufReader::new(output) };
         let greeted = world.greet(conversation);
         world.begun_by(greeted)
     }
@@ -229,11 +228,7 @@ impl ProcessWorld {
 
 impl Conversation {
     /// Sends a line and reads one, which is to hold so many numbers.
-    fn ask<T: serde::de::DeserializeOwned>(
-        &mut self,
-        question: &impl Serialize,
-        numbers: usize,
-    ) -> Result<T, String> {
+    fn ask<T: serde::de::DeserializeOwned>(&mut self, question: &impl Serialize, numbers: usize) -> Result<T, String> {
         let mut line =
             serde_json::to_vec(question).map_err(|error| format!("a question has no form in JSON: {error}"))?;
         line.push(b'\n');

@@ -117,7 +117,12 @@ impl Batch<'_> {
             if number % LOOK == LOOK - 1 || number == self.count - 1 {
                 let added = memory::peak().saturating_sub(base);
                 if added > memory::ALLOWED {
-                    self.look_for_the_greedy(known, counter + 1 - LOOK.min(number + 1)..counter + 1, place, &mut counts);
+                    self.look_for_the_greedy(
+                        known,
+                        counter + 1 - LOOK.min(number + 1)..counter + 1,
+                        place,
+                        &mut counts,
+                    );
                     base = memory::peak();
                 } else {
                     counts.memory = counts.memory.max(added);
@@ -180,7 +185,13 @@ impl Batch<'_> {
     }
 
     /// Each of some inputs alone, to find the one that takes too much memory.
-    fn look_for_the_greedy(&self, known: &[Known], range: std::ops::Range<u32>, place: &mut Place, counts: &mut Counts) {
+    fn look_for_the_greedy(
+        &self,
+        known: &[Known],
+        range: std::ops::Range<u32>,
+        place: &mut Place,
+        counts: &mut Counts,
+    ) {
         for counter in range {
             let input = self.input(known, counter, u16::MAX);
             let added = memory_of(|| drop(judge(self.target.1, &input, place)));

@@ -81,7 +81,8 @@ pub fn attack(options: &Options) -> Result<(Vec<(&'static Target, Counts)>, Vec<
     let mut kept = Vec::new();
     for round in 1.. {
         for front in &mut fronts {
-            let left = until.map_or(Duration::from_secs(3_600), |until| until.saturating_duration_since(Instant::now()));
+            let left =
+                until.map_or(Duration::from_secs(3_600), |until| until.saturating_duration_since(Instant::now()));
             if !left.is_zero() {
                 attack.batch(front, left, &mut kept)?;
             }
@@ -140,8 +141,7 @@ impl Attack<'_> {
             ])?;
             let died = self.wait(&mut child, &found.join("at"));
             let counts = fs::read(found.join("counts.json")).ok();
-            let mut counts: Counts =
-                counts.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+            let mut counts: Counts = counts.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
             match died {
                 None if counts.inputs == 0 => return Ok(()),
                 None => front.next += counts.inputs as u32,
@@ -160,8 +160,11 @@ impl Attack<'_> {
         }
         self.keep_broken(front, broken, kept)?;
         self.take_over(&found).map_err(fault)?;
-        fs::write(found.join("kinds"), front.counts.kinds.keys().map(|kind| kind.replace('\n', " ") + "\n").collect::<String>())
-            .map_err(fault)
+        fs::write(
+            found.join("kinds"),
+            front.counts.kinds.keys().map(|kind| kind.replace('\n', " ") + "\n").collect::<String>(),
+        )
+        .map_err(fault)
     }
 
     /// Inputs that did something new are known from now on.
@@ -193,7 +196,8 @@ impl Attack<'_> {
             };
             let alike = |input: &Input| self.try_out(front.target, input).is_some_and(|seen| is_like(&seen, &what));
             let small = shrink::shrunk(known, (self.options.seed, front.index, counter), alike);
-            let words: String = what.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' }).collect();
+            let words: String =
+                what.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' }).collect();
             let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).take(12).collect();
             let place = self.options.place.join("broken").join(front.target.name).join(words.join("-"));
             super::keep(&small, &place).map_err(|error| format!("{}: {error}", place.display()))?;
@@ -211,9 +215,8 @@ impl Attack<'_> {
         super::keep(input, &place).ok()?;
         let told = self.work.join("told");
         let _ = fs::remove_file(&told);
-        let mut child = self
-            .start(&["try", target.name, &place.to_string_lossy(), &input.name, &told.to_string_lossy()])
-            .ok()?;
+        let mut child =
+            self.start(&["try", target.name, &place.to_string_lossy(), &input.name, &told.to_string_lossy()]).ok()?;
         match self.wait(&mut child, &told) {
             Some(how) => Some(how),
             None => fs::read_to_string(told).ok().filter(|text| !text.is_empty()),

@@ -91,9 +91,8 @@ fn lookup3(data: &[u8]) -> u32 {
     }
     let whole = (data.len() - 1) / 12 * 12;
     let words = |block: &[u8]| {
-        let word = |from: usize| {
-            block.iter().skip(from).take(4).rev().fold(0u32, |word, byte| word << 8 | u32::from(*byte))
-        };
+        let word =
+            |from: usize| block.iter().skip(from).take(4).rev().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
         [word(0), word(4), word(8)]
     };
     for block in data[..whole].chunks(12) {

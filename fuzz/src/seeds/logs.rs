@@ -30,10 +30,12 @@ pub fn text(rows: usize, separator: char, decimal: char) -> String {
         let valve = (0.3 + 0.2 * (wanted - level) + 0.4 * shaken).clamp(0.0, 1.0);
         let mode = if row / 35 % 2 == 0 { "DAY" } else { "NIGHT" };
         let note = if row % 9 == 4 { "Bad" } else { "" };
-        let cells = [0.5 * row as f64, level, wanted].map(|cell| format!("{cell:.3}").replace('.', &decimal.to_string()));
+        let cells =
+            [0.5 * row as f64, level, wanted].map(|cell| format!("{cell:.3}").replace('.', &decimal.to_string()));
         let valve_cell = format!("{valve:.4}").replace('.', &decimal.to_string());
         let [time, level_cell, wanted_cell] = cells;
-        text += &[time, level_cell, wanted_cell, mode.to_owned(), valve_cell, note.to_owned()].join(&separator.to_string());
+        text +=
+            &[time, level_cell, wanted_cell, mode.to_owned(), valve_cell, note.to_owned()].join(&separator.to_string());
         text.push('\n');
         level += 0.3 * (valve - 0.3) - 0.02 * (level - 1.0);
     }
@@ -64,10 +66,14 @@ pub fn gzips() -> Vec<Input> {
         let _ = packer.write_all(text.as_bytes());
         packer.finish().unwrap_or_default()
     };
-    texts().iter().take(3).map(|log| {
-        let name = log.name.clone() + ".gz";
-        Input::new(name, packed(&String::from_utf8_lossy(&log.bytes)))
-    }).collect()
+    texts()
+        .iter()
+        .take(3)
+        .map(|log| {
+            let name = log.name.clone() + ".gz";
+            Input::new(name, packed(&String::from_utf8_lossy(&log.bytes)))
+        })
+        .collect()
 }
 
 fn npy(descr: &str, order: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
@@ -81,7 +87,8 @@ fn npy(descr: &str, order: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
 
 /// Logs as archives of arrays.
 pub fn npzs() -> Vec<Input> {
-    let floats = |count: usize| (0..count).flat_map(|index| (index as f64 / 3.0).sin().to_le_bytes()).collect::<Vec<u8>>();
+    let floats =
+        |count: usize| (0..count).flat_map(|index| (index as f64 / 3.0).sin().to_le_bytes()).collect::<Vec<u8>>();
     let archive = |arrays: &[(&str, Vec<u8>)]| -> Result<Vec<u8>, Fault> {
         let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
         for (name, bytes) in arrays {
@@ -198,7 +205,8 @@ fn parquet(packing: Packing, version: WriterVersion, dictionary: bool) -> Result
                     writer.write_batch(&[1_700_000_000i64; 8], Some(&there), None)?;
                 }
                 ColumnWriter::ByteArrayColumnWriter(writer) => {
-                    let values: Vec<ByteArray> = ["DAY", "NIGHT"].iter().cycle().take(8).map(|word| (*word).into()).collect();
+                    let values: Vec<ByteArray> =
+                        ["DAY", "NIGHT"].iter().cycle().take(8).map(|word| (*word).into()).collect();
                     writer.write_batch(&values, Some(&there), None)?;
                 }
                 ColumnWriter::BoolColumnWriter(writer) => {

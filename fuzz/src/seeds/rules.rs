@@ -129,5 +129,8 @@ pub fn answers() -> Vec<Input> {
     let long = "{\"largest_reward\": 0}\n{\"next_states\":[[1.5,0.1],[0.25,2]],\"rewards\":[-1,-2.5],\"terminated\":[false,true],\
                 \"later_rewards\":[0,-3]}\n{\"next_states\":[[1,2],[3,4]],\"rewards\":[0,0]}\n\
                 {\"next_states\":[[1e300,-1e300],[0,0]],\"rewards\":[-1e300,0],\"terminated\":[true,true]}\n";
-    vec![Input::new("answers", long), Input::new("greeting", "{\"largest_reward\": 1e300}\n{\"next_states\":[[0,0],[0,0]],\"rewards\":[1,1]}\n")]
+    vec![
+        Input::new("answers", long),
+        Input::new("greeting", "{\"largest_reward\": 1e300}\n{\"next_states\":[[0,0],[0,0]],\"rewards\":[1,1]}\n"),
+    ]
 }

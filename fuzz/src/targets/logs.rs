@@ -1,19 +1,24 @@
 //! Logs in every format, and what is drafted of them.
 
-use fpsrl::data::log::{Guess, TextOptions, read};
+use fpsrl::data::log::{Guess, ImportReport, TextOptions, read};
 use fpsrl::data::{System, csv, generate};
 use fpsrl::draft::init;
 use fpsrl::problem::WrittenProblem;
 use fpsrl::progress::Progress;
 use fpsrl::stage::DataReport;
-use fpsrl::{Error, Problem, Result};
+use fpsrl::{Error, Problem, Result, files};
 
 use super::{Target, Trouble};
 use crate::input::Input;
 use crate::place::Place;
 use crate::seeds::logs;
 
-const fn log(name: &'static str, reads: &'static str, share: f64, seeds: fn(&mut Place) -> Result<Vec<Input>>) -> Target {
+const fn log(
+    name: &'static str,
+    reads: &'static str,
+    share: f64,
+    seeds: fn(&mut Place) -> Result<Vec<Input>>,
+) -> Target {
     Target { name, reads, share, short: 250, seeds, run: read_log }
 }
 
@@ -56,7 +61,8 @@ pub(super) const DRAFT: Target = Target {
     share: 1.5,
     short: 40,
     seeds: |_| {
-        let mut all = vec![Input::new("tank.csv", logs::text(90, ',', '.')), Input::new("tank.tsv", logs::text(60, '\t', '.'))];
+        let mut all =
+            vec![Input::new("tank.csv", logs::text(90, ',', '.')), Input::new("tank.tsv", logs::text(60, '\t', '.'))];
         let system = System::benchmark("mountain-car")?;
         let mut settings = Problem::benchmark("mountain-car")?.data;
         settings.samples = 60;
@@ -92,8 +98,18 @@ fn draft(input: &Input, place: &mut Place) -> Result<(), Trouble> {
     }
     // What a draft leaves open is refused here; all else is the state of the data.
     let problem = written.check()?;
-    DataReport::of(&problem, &silent)?;
-    Ok(())
+    let (report, ..) = DataReport::of(&problem, &silent)?;
+    /// What a run reads of its `data.json`.
+    #[derive(serde::Deserialize)]
+    struct Kept {
+        #[serde(rename = "import")]
+        _import: ImportReport,
+    }
+    let text = files::to_json(&report)?;
+    match files::parse_json::<Kept>(text.as_bytes(), "data.json".as_ref()) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Trouble::Wrong(format!("what was found in a log cannot be read back: {error}"))),
+    }
 }
 
 /// `transitions.csv`, as a benchmark has it.

@@ -79,7 +79,10 @@ fn process(input: &Input, _: &mut Place) -> Result<(), Trouble> {
         lanes.set_live(2);
         world.advance(&mut lanes, numerics);
         world.check()?;
-        if lanes.rewards()[..2].iter().any(|reward| f64::from(*reward) > world.largest_reward().max(f64::from(f32::MIN))) {
+        if lanes.rewards()[..2]
+            .iter()
+            .any(|reward| f64::from(*reward) > world.largest_reward().max(f64::from(f32::MIN)))
+        {
             let largest = world.largest_reward() as f32;
             if lanes.rewards()[..2].iter().any(|reward| *reward > largest) {
                 return Err(Trouble::Wrong("a reward is larger than the largest".into()));

@@ -3,11 +3,12 @@
 //! Digests say which files belong together, so a changed file is refused before anybody looks into it. An attacker writes the
 //! right digests into the others; so does this.
 
+use fpsrl::Result;
 use fpsrl::data::system::System;
 use fpsrl::explain;
 use fpsrl::export::{FORMATS, Settings, Target as Export};
-use fpsrl::files;
 use fpsrl::figures::{Front, NfqResult, Summary};
+use fpsrl::files;
 use fpsrl::pi_result::PiResult;
 use fpsrl::policy::FuzzyPolicy;
 use fpsrl::problem::Problem;
@@ -17,7 +18,6 @@ use fpsrl::search::SearchOptions;
 use fpsrl::sweep::Sweep;
 use fpsrl::trade::Trade;
 use fpsrl::world::file::WorldFile;
-use fpsrl::Result;
 
 use super::{Target, Trouble};
 use crate::input::Input;
@@ -48,7 +48,9 @@ pub(super) const FILES: Target = Target {
             "nfq.json" => drop(files::parse_json::<NfqResult>(bytes, path)?),
             "pi.json" => drop(files::parse_json::<PiResult>(bytes, path)?),
             "trade.json" => drop(files::parse_json::<Trade>(bytes, path)?),
-            "data.json" | "checkpoint.json" | "growth.json" => drop(files::parse_json::<serde_json::Value>(bytes, path)?),
+            "data.json" | "checkpoint.json" | "growth.json" => {
+                drop(files::parse_json::<serde_json::Value>(bytes, path)?)
+            }
             _ => drop(files::parse_json::<FuzzyPolicy>(bytes, path)?.fault()),
         }
         Ok(())
@@ -64,7 +66,9 @@ pub(super) const RUN: Target = Target {
     seeds: |place| {
         let wanted = |file: &str| !file.ends_with(".html") && !file.ends_with("nfq.csv");
         let mut all = place::inputs(place, RUNS, wanted)?;
-        all.extend(place::inputs(place, &["sweep"], |file| file.ends_with("planned.json") || file.contains("failures"))?);
+        all.extend(place::inputs(place, &["sweep"], |file| {
+            file.ends_with("planned.json") || file.contains("failures")
+        })?);
         Ok(all)
     },
     run,
@@ -76,7 +80,9 @@ pub(super) const REPORT: Target = Target {
     reads: "a run directory: its report",
     share: 0.02,
     short: 3,
-    seeds: |place| place::inputs(place, &["finished", "plant"], |file| !file.ends_with(".html") && !file.starts_with("nfq.csv")),
+    seeds: |place| {
+        place::inputs(place, &["finished", "plant"], |file| !file.ends_with(".html") && !file.starts_with("nfq.csv"))
+    },
     run: report,
 };
 
@@ -189,7 +195,16 @@ fn stamped(mut files: Files, problem: Option<&Problem>) -> Files {
     let policies = |directory: &str, files: &Files| -> Vec<String> {
         files.keys().filter(|name| name.starts_with(directory) && name.contains("policy-")).cloned().collect()
     };
-    for name in ["world.json", "front/front.json", "trade.json", "nfq.json", "pi.json", "checkpoint.json", "growth.json", "summary.json"] {
+    for name in [
+        "world.json",
+        "front/front.json",
+        "trade.json",
+        "nfq.json",
+        "pi.json",
+        "checkpoint.json",
+        "growth.json",
+        "summary.json",
+    ] {
         let Some(bytes) = files.get(name) else { continue };
         let Ok(text) = std::str::from_utf8(bytes) else { continue };
         let mut text = text.to_owned();
@@ -287,7 +302,9 @@ mod tests {
             let run = RunDirectory::open(&place.run(name, &Files::new()).unwrap()).unwrap();
             assert!(files.contains_key("world.json"));
             let mut wrong = files.clone();
-            for (file, bytes) in wrong.iter_mut().filter(|(file, _)| file.ends_with(".json") && !file.contains("policy-")) {
+            for (file, bytes) in
+                wrong.iter_mut().filter(|(file, _)| file.ends_with(".json") && !file.contains("policy-"))
+            {
                 let text = String::from_utf8(bytes.clone()).unwrap();
                 let zeros = "0".repeat(64);
                 let text = ["data_sha256", "world_sha256", "problem_sha256", "policy_sha256"]
