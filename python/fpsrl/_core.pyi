@@ -54,6 +54,7 @@ def draft_files(
     files: list[_Path],
     directory: _Path,
     known: dict[str, Any],
+    memory: Optional[str] = None,
     separator: Optional[str] = None,
     decimal: Optional[str] = None,
     missing: list[str] = ...,

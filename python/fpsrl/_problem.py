@@ -151,12 +151,14 @@ class Problem:
         time: Optional[str] = None,
         episode: Optional[str] = None,
         terminal: Optional[str] = None,
+        memory: Optional[str] = None,
     ) -> Problem:
         """A problem from a log, as ``fpsrl init`` drafts it: what was found is filled in, each thing with its reason.
 
         ``found`` and ``unknown`` of the draft say what was found and what could not be known; ``text`` is the problem file.
         What decides everything and is not sure, the action or the reward, stays open: then whoever uses the draft is told.
         Whatever you know already you name by its column; ``tracks`` are states with the set-points that they are to follow.
+        ``memory`` is what reading a file may take, such as ``"4GB"``; frames have no such limit.
         """
         if not isinstance(tracks or {}, Mapping):
             raise TypeError(f"tracks: {tracks!r} was given where states with their set-points are meant: {{'T': 'T_set'}}")
@@ -177,7 +179,7 @@ class Problem:
         if _frames.is_path(log):
             files = _frames.paths(log)
             directory = str(Path(files[0]).parent)
-            text, found, unknown = _core.draft_files(list(files), directory, known)
+            text, found, unknown = _core.draft_files(list(files), directory, known, memory)
             path = str(Path(directory) / "problem.toml")
         else:
             text, found, unknown = _core.draft(_frames.frames(log), name, known)

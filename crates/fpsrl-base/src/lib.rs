@@ -3,6 +3,7 @@
 
 pub mod error;
 pub mod files;
+pub mod foreign;
 pub mod frame;
 pub mod progress;
 pub mod random;

@@ -135,8 +135,11 @@ fn complain(message: &str, hint: Option<&str>) {
     }
 }
 
-/// A panic is our bug, whatever the input was.
+/// A panic is our bug, whatever the input was; unless it is that of a reader of others over a file, which becomes an error.
 fn report_panic(info: &PanicHookInfo) {
+    if fpsrl::foreign::is_guarded() {
+        return;
+    }
     let place = info.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
     let payload = info.payload();
     let cause = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));

@@ -73,6 +73,9 @@ pub struct InitArguments {
     /// Words that stand for a missing value, besides the usual ones
     #[arg(long, value_name = "WORD,WORD...", value_delimiter = ',')]
     pub missing: Vec<String>,
+    /// Memory that reading a file may take [default: 160 MB, and 16 times the file's size]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
     /// The problem file to write
     #[arg(short, long, value_name = "FILE", default_value = "problem.toml")]
     pub out: PathBuf,
@@ -90,12 +93,20 @@ pub struct CheckArguments {
     /// A problem file that names a log, or a run directory
     #[arg(value_name = "PROBLEM.TOML|DIR")]
     pub problem: PathBuf,
+    /// Memory that reading a file may take [default: that of the problem file; else 160 MB, and 16 times the file's size]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
     /// Print everything as JSON instead of tables
     #[arg(long)]
     pub json: bool,
     /// Show neither progress nor tables, only errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// An amount of memory, such as 4GB.
+pub fn memory(text: &str) -> Result<u64, String> {
+    fpsrl::problem::memory(text).map_err(str::to_owned)
 }
 
 fn sign(text: &str) -> Result<char, String> {
@@ -138,8 +149,8 @@ pub fn draft(arguments: &InitArguments) -> Result<(), Failure> {
         terminal: arguments.terminal.clone(),
         ..Guess::default()
     };
-    let options =
-        TextOptions { separator: arguments.separator, decimal: arguments.decimal, missing: arguments.missing.clone() };
+    let InitArguments { separator, decimal, memory, .. } = *arguments;
+    let options = TextOptions { separator, decimal, missing: arguments.missing.clone(), memory };
     let directory = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let draft = init(&arguments.files, directory, &options, guess, &bars)?;
     fpsrl::files::write_atomically(out, |file| file.write_all(draft.text.as_bytes()))?;
@@ -165,7 +176,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     // A run is looked at as it is: the log that it was imported from may have changed since.
     let (report, problem) = match arguments.problem.is_dir() {
         true => RunDirectory::open(&arguments.problem)?.data_report()?,
-        false => of_problem(&arguments.problem, &bars)?,
+        false => of_problem(arguments, &bars)?,
     };
     let mut stdout = io::stdout().lock();
     if arguments.json {
@@ -177,8 +188,10 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
 }
 
 /// The state of the log that a problem file names.
-fn of_problem(path: &Path, bars: &Bars) -> Result<(DataReport, Problem), Failure> {
-    let problem = WrittenProblem::read(path)?.check()?;
+fn of_problem(arguments: &CheckArguments, bars: &Bars) -> Result<(DataReport, Problem), Failure> {
+    let mut written = WrittenProblem::read(&arguments.problem)?;
+    written.data.allow(arguments.memory);
+    let problem = written.check()?;
     if problem.data.log.is_none() {
         return Err(fpsrl::Error::Setting {
             key: "data.file".into(),

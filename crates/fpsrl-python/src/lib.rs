@@ -39,6 +39,13 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // A panic of a reader of others over a file becomes an error; nothing is to be said of it twice.
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !fpsrl::foreign::is_guarded() {
+                before(info);
+            }
+        }));
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("FRAME", fpsrl::frame::FRAME)
     }

@@ -7,6 +7,7 @@ use fpsrl::data::log::{Guess, InputGuess, InputKind, TextOptions, columns_read};
 use fpsrl::draft::Draft;
 use fpsrl::problem::{System, WrittenProblem};
 use fpsrl::world::OwnSimulator;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -185,17 +186,23 @@ pub fn draft(py: Python<'_>, frames: Vec<Frame<'_>>, name: &str, known: Known) -
 
 /// Drafts a problem from the files of a log, which are named from a directory.
 #[pyfunction]
-#[pyo3(signature = (files, directory, known, separator=None, decimal=None, missing=Vec::new()))]
+#[pyo3(signature = (files, directory, known, memory=None, separator=None, decimal=None, missing=Vec::new()))]
+#[expect(clippy::too_many_arguments, reason = "they are named in Python")]
 pub fn draft_files(
     py: Python<'_>,
     files: Vec<PathBuf>,
     directory: PathBuf,
     known: Known,
+    memory: Option<&str>,
     separator: Option<char>,
     decimal: Option<char>,
     missing: Vec<String>,
 ) -> PyResult<Drafted> {
-    let (options, guess) = (TextOptions { separator, decimal, missing }, known.guess());
+    let allowed = |text| {
+        fpsrl::problem::memory(text).map_err(|rule| PyValueError::new_err(format!("memory: {text:?} was given, but {rule}")))
+    };
+    let memory = memory.map(allowed).transpose()?;
+    let (options, guess) = (TextOptions { separator, decimal, missing, memory }, known.guess());
     let work = |progress: &fpsrl::Progress| fpsrl::draft::init(&files, &directory, &options, guess, progress);
     watched(py, None, About::Log, work).map(drafted)
 }

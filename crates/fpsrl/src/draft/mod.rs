@@ -14,7 +14,7 @@ use fpsrl_base::error::{Error, Result};
 use fpsrl_base::frame::FRAME;
 use fpsrl_base::progress::Progress;
 use fpsrl_base::remedy::Remedy;
-use fpsrl_data::log::{Column, Guess, Imported, InputKind, Kind, Table, TextOptions, read};
+use fpsrl_data::log::{Column, Guess, Imported, InputKind, Kind, Table, TextOptions, columns_read, read};
 use fpsrl_engine::formula::Function;
 
 use self::choices::Choices;
@@ -116,14 +116,23 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Imports the log for a problem on trial.
-    fn import(&self, text: &str) -> Result<(Problem, Imported)> {
+    /// Imports the log for a problem on trial; `first` is its first part, which has been read already.
+    fn import(&self, text: &str, first: &Table) -> Result<(Problem, Imported)> {
         match self {
-            Self::Files { files, directory, .. } => {
+            Self::Files { files, directory, progress, .. } => {
                 let mut written = WrittenProblem::parse(text, &directory.join("problem.toml"))?;
-                let files = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
-                written.data.file = Some(OneOrMany::Many(files));
-                DataReport::import(&written.check()?, &Progress::silent())
+                let named = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+                written.data.file = Some(OneOrMany::Many(named));
+                let problem = written.check()?;
+                match &problem.data.log {
+                    // It is not read again, and not held twice.
+                    Some(log) if files.len() == 1 => {
+                        let read = columns_read(&problem.system, log);
+                        let wanted = |title: &str, name: &str| read.iter().any(|read| read == title || read == name);
+                        DataReport::import_tables(&problem, &[first.lent_of(&wanted)])
+                    }
+                    _ => DataReport::import(&problem, &Progress::silent().stopped_by(&progress.stop())),
+                }
             }
             Self::Tables { tables, .. } => {
                 DataReport::import_tables(&WrittenProblem::parse(text, "the draft".as_ref())?.check()?, tables)
@@ -186,7 +195,7 @@ fn written(origin: &Origin<'_>, guess: &Guess, table: &Table) -> Result<Draft> {
     let goal = Goal::of(guess, table, &names);
     let (paths, options) = (origin.parts(), origin.options());
     let sections = Sections { guess, table, names: &names, options: &options, files: &paths, goal: goal.as_ref() };
-    let choices = Choices::of(guess, table, &|leads_to| origin.import(&sections.trial(leads_to)));
+    let choices = Choices::of(guess, table, &|leads_to| origin.import(&sections.trial(leads_to), table));
 
     let (mut found, mut unknown) = remarks::remarks(guess, table, goal.as_ref(), &choices);
     let mut sheet = Sheet::default();

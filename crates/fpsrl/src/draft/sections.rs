@@ -1,5 +1,6 @@
 //! The sections of a problem file: inputs, states, actions, the log, the goal, the form of the rules.
 
+use fpsrl_base::settings::memory_written;
 use fpsrl_data::log::{Angle, Column, Guess, InputKind, Table, TextOptions, angle};
 
 use super::Names;
@@ -221,6 +222,9 @@ impl Sections<'_> {
         }
         if !self.options.missing.is_empty() {
             sheet.line("missing", quoted_list(&self.options.missing), "words that stand for a missing value");
+        }
+        if let Some(memory) = self.options.memory {
+            sheet.line("memory", quoted(&memory_written(memory)), "what reading a file of the log may take");
         }
     }
 

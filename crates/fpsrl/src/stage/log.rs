@@ -52,9 +52,9 @@ impl Log {
         let log = if problem.data.log.is_some() {
             Self::imported(DataReport::of(problem, progress)?, progress)?
         } else if problem.world.process.is_some() {
-            Self::of(problem, simulated(problem, progress)?)?
+            Self::begun(problem, simulated(problem, progress)?, progress)?
         } else {
-            Self::of(problem, generate(&problem.system, &problem.data, progress)?)?
+            Self::begun(problem, generate(&problem.system, &problem.data, progress)?, progress)?
         };
         Ok(Self { seconds: began.elapsed().as_secs_f64(), ..log })
     }
@@ -81,11 +81,18 @@ impl Log {
     ) -> Result<Self> {
         data_report::warn(&problem, &report, progress);
         let problem = data_report::complete(&problem, &transitions);
-        Ok(Self { report: Some(Arc::new(report)), ..Self::of(&problem, transitions)? })
+        Ok(Self { report: Some(Arc::new(report)), ..Self::begun(&problem, transitions, progress)? })
     }
 
     /// The log of a problem whose transitions are known already, in the order of its variables.
     pub fn of(problem: &Problem, transitions: Transitions) -> Result<Self> {
+        Self::begun(problem, transitions, &Progress::silent())
+    }
+
+    /// The same; a stop that is asked for is heard while files of start states and scenarios are read.
+    fn begun(problem: &Problem, transitions: Transitions, progress: &Progress) -> Result<Self> {
+        // They are no stage of their own.
+        let progress = Progress::silent().stopped_by(&progress.stop());
         let columns = (transitions.states.len(), transitions.actions.len());
         let wanted = (problem.system.states().len(), problem.system.actions().len());
         if columns != wanted {
@@ -94,8 +101,8 @@ impl Log {
             return Err(Error::setting("transitions", value, rule, "give a column for each variable of the problem"));
         }
         let mut problem = problem.clone();
-        if let Some(mut pool) = start_pool(&problem.system, &transitions)? {
-            if let Some(tape) = Tape::of(&problem.system, &transitions)? {
+        if let Some(mut pool) = start_pool(&problem, &transitions, &progress)? {
+            if let Some(tape) = Tape::read(&problem.system, &transitions, &progress)? {
                 tape.begin(&problem.system, &mut pool);
             }
             problem.system = problem.system.with_start_pool(pool)?;
@@ -196,7 +203,12 @@ fn simulated(problem: &Problem, progress: &Progress) -> Result<Transitions> {
 }
 
 /// The states that rollouts start from, unless ranges say so.
-fn start_pool(system: &System, transitions: &Transitions) -> Result<Option<Vec<Vec<f64>>>> {
+fn start_pool(
+    problem: &Problem,
+    transitions: &Transitions,
+    progress: &Progress,
+) -> Result<Option<Vec<Vec<f64>>>> {
+    let system = &problem.system;
     Ok(Some(match system.start() {
         StartRule::Ranges => return Ok(None),
         StartRule::Data => {
@@ -213,7 +225,8 @@ fn start_pool(system: &System, transitions: &Transitions) -> Result<Option<Vec<V
                 .map(|state| [&state.columns[..], std::slice::from_ref(&state.name)].concat())
                 .collect();
             let wanted = |title: &str, name: &str| names.iter().flatten().any(|known| known == title || known == name);
-            let table = log::read(file, &TextOptions::default(), &wanted, &Progress::silent())?;
+            let memory = problem.data.log.as_ref().and_then(|log| log.memory);
+            let table = log::read(file, &TextOptions { memory, ..TextOptions::default() }, &wanted, progress)?;
             let columns =
                 names.iter().map(|names| table.numbers(names, "column")).collect::<Result<Vec<&log::Column>>>()?;
             for (column, row) in columns.iter().flat_map(|column| (0..table.rows).map(move |row| (column, row))) {
