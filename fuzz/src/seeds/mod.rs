@@ -10,7 +10,7 @@ format = 1
 name = 'tank'
 seed = 3
 horizon = 20
-discount = 0.95
+discount_q = 0.05
 start = 'data'
 [[state]]
 name = 'level'
