@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::budget::{MOST_COLUMNS, MOST_TITLES, too_wide};
+use super::budget::{Budget, MOST_COLUMNS, MOST_TITLES, of_cells, of_rows, too_wide};
 use super::layout::malformed;
 use super::table::{Column, Table, split_unit};
 use super::text::Wanted;
@@ -43,7 +43,13 @@ impl Widths {
 }
 
 /// Puts arrays of the same length side by side; others are left out, with a note.
-pub(super) fn table(path: &Path, arrays: Vec<NamedArray>, wanted: Wanted<'_>, what: &str) -> Result<Table<'static>> {
+pub(super) fn table(
+    path: &Path,
+    arrays: Vec<NamedArray>,
+    wanted: Wanted<'_>,
+    what: &str,
+    budget: &Budget,
+) -> Result<Table<'static>> {
     let mut counts: HashMap<usize, usize> = HashMap::new();
     arrays.iter().for_each(|array| *counts.entry(array.rows).or_default() += 1);
     let longest = |name: &str| arrays.iter().find(|array| array.name == name).map(|array| array.rows);
@@ -73,5 +79,8 @@ pub(super) fn table(path: &Path, arrays: Vec<NamedArray>, wanted: Wanted<'_>, wh
             return Err(too_wide(path, "it", table.columns.len() as u64, MOST_COLUMNS));
         }
     }
+    // The cells have been counted array by array.
+    let (rows, columns) = (rows as u64, table.columns.len() as u64);
+    budget.take(of_rows(rows, columns) - of_cells(rows, columns), || format!("its {rows} rows take too much memory"))?;
     Ok(table)
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use hdf5_pure::{DType, Dataset, File, FormatError, Group, Source};
 
 use super::arrays::{self, NamedArray, Widths};
-use super::budget::{Budget, MOST_COLUMNS, too_wide};
+use super::budget::{Budget, MOST_COLUMNS, of_cells, of_rows, too_wide};
 use super::layout::malformed;
 use super::table::{Column, Table};
 use super::text::Wanted;
@@ -61,8 +61,8 @@ pub(super) fn read(
         done.unwrap_or_else(|panic| Err(budget.told(|| broken(path, &panic))))
     });
     match read? {
-        Contents::Episodes(parts) => parts.table(path),
-        Contents::Arrays(arrays) => arrays::table(path, arrays, wanted, "the file"),
+        Contents::Episodes(parts) => parts.table(path, budget),
+        Contents::Arrays(arrays) => arrays::table(path, arrays, wanted, "the file", budget),
     }
 }
 
@@ -135,17 +135,53 @@ struct Reads {
     count: AtomicU64,
     /// Since the last [`begin`](Self::begin).
     now: AtomicU64,
+    names: Mutex<Names>,
+}
+
+/// The names of a group's members, which each member takes a copy of: they may all be the same long one.
+#[derive(Default)]
+struct Names {
+    /// Whether the next that is read holds names, and the length of the longest in what was read last.
+    follow: bool,
+    longest: u64,
+    /// Bytes that the copies take at most.
+    copied: u64,
+}
+
+impl Names {
+    /// Looks at a part of the file's structure as it is read.
+    fn see(&mut self, part: &[u8]) {
+        if std::mem::take(&mut self.follow) {
+            self.longest = part.split(|byte| *byte == 0).map(<[u8]>::len).max().unwrap_or(0) as u64;
+        } else if part.starts_with(b"HEAP") {
+            self.follow = true;
+        } else if let (true, Some(&[low, high])) = (part.starts_with(b"SNOD"), part.get(6..8)) {
+            let members = if part.len() > 8 { u64::from(u16::from_le_bytes([low, high])) } else { 0 };
+            self.copied = self.copied.saturating_add(members * self.longest);
+        }
+    }
 }
 
 impl Reads {
     fn new(path: &Path, budget: &Budget) -> Self {
         let zero = AtomicU64::default;
-        Self { path: path.to_owned(), budget: budget.clone(), all: zero(), count: zero(), now: zero() }
+        Self { path: path.to_owned(), budget: budget.clone(), all: zero(), count: zero(), now: zero(), names: Mutex::default() }
     }
 
     /// Something new is read.
     fn begin(&self) {
         self.now.store(0, Ordering::Relaxed);
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).copied = 0;
+    }
+
+    /// Part of the file's structure was read.
+    fn see(&self, part: &[u8]) -> Result<()> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.see(part);
+        match names.copied <= (16 << 20) + 4 * self.budget.size() {
+            true => Ok(()),
+            false => Err(broken(&self.path, "the names in it take too much memory")),
+        }
     }
 
     fn add(&self, bytes: u64) -> Result<()> {
@@ -186,6 +222,12 @@ impl Source for Watched {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(buffer)).map_err(failed)
     }
+
+    fn read_metadata_at(&self, offset: u64, length: usize) -> Result<Vec<u8>, FormatError> {
+        let part = self.read_exact_at(offset, length)?;
+        self.reads.budget.heard(self.reads.see(&part)).map_err(|error| FormatError::Source(error.to_string()))?;
+        Ok(part)
+    }
 }
 
 /// The rows of all episodes so far: each holds its next state itself.
@@ -199,10 +241,12 @@ struct Parts {
 }
 
 impl Parts {
-    fn table(self, path: &Path) -> Result<Table<'static>> {
+    fn table(self, path: &Path, budget: &Budget) -> Result<Table<'static>> {
         if self.rows == 0 {
             return Err(malformed(path, None, "its episodes hold no step", "record some, or name another file"));
         }
+        let (rows, columns) = (self.rows as u64, self.wanted.iter().filter(|wanted| **wanted).count() as u64);
+        budget.take(of_rows(rows, columns) - of_cells(rows, columns), || format!("its {rows} rows take too much memory"))?;
         let kept = self.titles.iter().zip(self.wanted).zip(self.columns).filter(|((_, wanted), _)| *wanted);
         let columns = kept.map(|((title, _), values)| Column::of_numbers(title.clone(), values)).collect();
         Ok(Table { path: path.to_owned(), columns, rows: self.rows, titles: self.titles, ..Table::default() })
@@ -236,7 +280,7 @@ impl Reader<'_> {
             })?;
             let read =
                 read.ok_or_else(|| fault(format!("the array `{key}` does not hold rows of numbers"), hint))?;
-            held += size(read.rows as u64, read.columns.len() as u64);
+            held += of_cells(read.rows as u64, read.columns.len() as u64);
             Ok(read)
         };
         let (observations, actions) = (array("observations")?, array("actions")?);
@@ -269,7 +313,7 @@ impl Reader<'_> {
         }
         let wanted = parts.wanted.iter().filter(|wanted| **wanted).count();
         let what = || format!("its episodes up to `{name}` take too much");
-        self.budget.take(size(steps as u64, wanted as u64), what)?;
+        self.budget.take(of_cells(steps as u64, wanted as u64), what)?;
         let mut columns = parts.columns.iter_mut().zip(&parts.wanted);
         let mut fill = |values: &mut dyn Iterator<Item = f64>| {
             if let Some((column, true)) = columns.next() {
@@ -338,7 +382,9 @@ impl Reader<'_> {
             return Err(too_wide(self.path, &format!("the array `{name}`"), width, MOST_COLUMNS).into());
         }
         let what = || format!("the array `{name}` claims {rows} rows and {width} columns");
-        self.budget.take(size(rows, width), what)?;
+        // What only one of the arrays will need is given back.
+        self.budget.take(of_rows(rows, width), what)?;
+        self.budget.give_back(of_rows(rows, width) - of_cells(rows, width));
         let row = item * width;
         let mut together = (PART / row).max(rows.div_ceil(PARTS)).max(1);
         // Chunks are unpacked whole, also those of which little belongs to the array, and each has a record.
@@ -376,11 +422,6 @@ impl Reader<'_> {
         self.budget.give_back(besides);
         Ok(Some(NamedArray { name: name.to_owned(), rows: rows as usize, flat: shape.len() == 1, columns }))
     }
-}
-
-/// Bytes of an array as columns.
-fn size(rows: u64, width: u64) -> u64 {
-    rows.saturating_mul(width).saturating_mul(8)
 }
 
 #[cfg(test)]
@@ -447,18 +488,30 @@ mod tests {
     #[test]
     fn arrays_that_unpack_to_much_need_as_much_memory() {
         let file = written(|builder| {
-            let zeros = vec![0.0; 400_000];
-            let array = builder.create_dataset("x").with_f64_data(&zeros).with_shape(&[100_000, 4]);
-            array.with_chunks(&[10_000, 4]).with_deflate(9);
+            let zeros = vec![0.0; 80_000];
+            let array = builder.create_dataset("x").with_f64_data(&zeros).with_shape(&[20_000, 4]);
+            array.with_chunks(&[1, 4]).with_deflate(9);
         });
         let of = |memory| table_of(file.path(), memory, &Progress::silent());
+        let message = of(Some(2_000_000)).unwrap_err().to_string();
+        assert!(message.contains("the array `x` claims 20000 rows and 4 columns; a file of "), "{message}");
         let message = of(Some(3_000_000)).unwrap_err().to_string();
-        assert!(message.contains("the array `x` claims 100000 rows and 4 columns; a file of "), "{message}");
-        let message = of(Some(3_300_000)).unwrap_err().to_string();
         assert!(message.contains("the chunks of the array `x` claim too much"), "{message}");
         let table = of(None).unwrap();
-        assert_eq!((table.columns.len(), table.rows), (4, 100_000));
+        assert_eq!((table.columns.len(), table.rows), (4, 20_000));
         assert!(table.columns.iter().all(|column| column.values.iter().all(|value| *value == 0.0)));
+    }
+
+    #[test]
+    fn a_long_name_that_all_members_share_is_refused() {
+        let mut names = Names::default();
+        let node = |members: u8| [b"SNOD\x01\0", &[members, 0][..], &vec![0; 40 * usize::from(members)]].concat();
+        for part in [b"HEAP....".to_vec(), [vec![b'n'; 1_000], vec![0], vec![b'm'; 9]].concat(), node(8), node(3)] {
+            names.see(&part);
+        }
+        // The head of a node is read once more before its members.
+        names.see(b"SNOD\x01\0\x08\0");
+        assert_eq!((names.longest, names.copied), (1_000, 11_000));
     }
 
     #[test]

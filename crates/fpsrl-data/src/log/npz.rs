@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::arrays::{self, NamedArray, Widths};
-use super::budget::{Budget, MOST_COLUMNS};
+use super::budget::{Budget, MOST_COLUMNS, of_cells, of_rows, too_wide};
 use super::layout::malformed;
 use super::table::Table;
 use super::text::Wanted;
@@ -60,16 +60,17 @@ pub(super) fn read(path: &Path, mut file: File, wanted: Wanted<'_>, budget: &Bud
             continue;
         }
         if width > MOST_COLUMNS {
-            return Err(super::budget::too_wide(path, &format!("the array `{name}`"), width as u64, MOST_COLUMNS));
+            return Err(too_wide(path, &format!("the array `{name}`"), width as u64, MOST_COLUMNS));
         }
-        // The columns, and one of them for what is read into it.
-        let size = 8u64.saturating_mul(rows as u64).saturating_mul(width as u64);
         let what = || format!("the array `{name}` claims {rows} rows and {width} columns");
-        budget.take(size, what)?;
+        // What only one of the arrays will need is given back.
+        let (whole, cells) = (of_rows(rows as u64, width as u64), of_cells(rows as u64, width as u64));
+        budget.take(whole, what)?;
+        budget.give_back(whole - cells);
         let columns = header.columns(&mut source, rows, width).map_err(failed)?;
         found.push(NamedArray { name, rows, flat, columns });
     }
-    arrays::table(path, found, wanted, "the archive")
+    arrays::table(path, found, wanted, "the archive", budget)
 }
 
 /// The header of an array.
@@ -270,24 +271,26 @@ mod tests {
 
     #[test]
     fn a_small_archive_that_unpacks_to_gigabytes_is_refused_before_it_does() {
-        let rows = 30_000_000;
-        let header = npy("|u1", "False", &format!("({rows},)"), &[]);
+        let rows = 300_000;
+        let header = npy("|u1", "False", &format!("({rows}, 3)"), &[]);
         let packed = |method| {
             let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
             let options = zip::write::SimpleFileOptions::default().compression_method(method);
             writer.start_file("x.npy", options).unwrap();
             writer.write_all(&header).unwrap();
-            writer.write_all(&vec![1; rows]).unwrap();
+            writer.write_all(&vec![1; 3 * rows]).unwrap();
             writer.finish().unwrap().into_inner()
         };
         let bomb = packed(zip::CompressionMethod::Deflated);
-        let error = table_of(&bomb, None).unwrap_err();
+        let error = table_of(&bomb, Some(5_000_000)).unwrap_err();
         let message = error.to_string();
-        assert!(message.contains("the array `x` claims 30000000 rows and 1 columns; a file of "), "{message}");
-        assert!(error.hint().unwrap().contains("`memory = 400MB`"), "{:?}", error.hint());
-        // What is allowed is enough, and one that holds what it claims needs no allowance.
-        assert_eq!(table_of(&bomb, Some(400_000_000)).unwrap().rows, rows);
-        assert_eq!(table_of(&packed(zip::CompressionMethod::Stored), None).unwrap().rows, rows);
+        assert!(message.contains("the array `x` claims 300000 rows and 3 columns; a file of "), "{message}");
+        assert!(error.hint().unwrap().contains("`memory = 50MB`"), "{:?}", error.hint());
+        // What is said to be enough is.
+        assert_eq!(table_of(&bomb, Some(50_000_000)).unwrap().rows, rows);
+        // The size of a file that is not packed gives it room enough.
+        let whole = packed(zip::CompressionMethod::Stored);
+        assert!(of_rows(rows as u64, 3) > 19 * bomb.len() as u64 && of_rows(rows as u64, 3) < 30 * whole.len() as u64);
     }
 
     #[test]

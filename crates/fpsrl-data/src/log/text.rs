@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::budget::{Budget, MOST_COLUMNS, too_wide};
+use super::budget::{Budget, MOST_COLUMNS, of_rows, too_wide};
 use super::cell;
 use super::layout::{Layout, TextOptions, malformed, record_end, unquoted};
 use super::table::{CellFault, Column, Kind, Table, shortened, split_unit};
@@ -170,9 +170,15 @@ struct Chunk {
 impl Chunk {
     /// Bytes of memory that it takes.
     fn size(&self) -> u64 {
-        let cells = self.columns.iter().map(|column| 8 * column.len() as u64).sum::<u64>();
+        let cells = self.columns.iter().map(size_of_column).sum::<u64>();
         cells + 16 * self.jumps.len() as u64 + self.words.iter().map(size_of_words).sum::<u64>()
     }
+}
+
+/// Bytes that a column takes while it grows: what is left free of a long one is not taken before it is used.
+fn size_of_column(column: &Vec<f64>) -> u64 {
+    let long = column.capacity() > 1 << 15;
+    8 * if long { column.len() } else { column.capacity() } as u64
 }
 
 fn size_of_words(words: &Words) -> u64 {
@@ -181,7 +187,9 @@ fn size_of_words(words: &Words) -> u64 {
 
 /// Parses whole records on all cores; the parts come back in their order.
 fn parse(bytes: &[u8], quotes: bool, layout: &Layout, slots: &[Slot]) -> Vec<Chunk> {
-    let parts = (4 * rayon::current_num_threads()).min(1 + bytes.len() / (1 << 16));
+    // Each part has each column once more.
+    let most = 1 + 200_000 / slots.len().max(1);
+    let parts = (4 * rayon::current_num_threads()).min(1 + bytes.len() / (1 << 16)).min(most);
     let mut cuts = vec![0];
     let mut rest = 0;
     for part in 1..parts {
@@ -361,7 +369,7 @@ impl Assembly {
 
     /// Bytes of memory that it takes.
     fn size(&self) -> u64 {
-        8 * (self.rows * self.columns.len()) as u64 + 16 * self.lines.len() as u64 + self.word_size
+        of_rows(self.rows as u64, self.columns.len() as u64) + 16 * self.lines.len() as u64 + self.word_size
     }
 
     /// A column with more different words than names of batches can be.
