@@ -20,7 +20,7 @@ use crate::input::{Form, Input};
 /// The most changes of one input.
 pub const MOST_CHANGES: u16 = 6;
 
-/// The largest input; beyond it nothing is added.
+/// The largest input; what makes a larger one is left out.
 const LARGEST: usize = 1 << 20;
 
 /// What is known of an input that others are made from.
@@ -59,14 +59,15 @@ pub fn input(known: &[Known], seed: u64, target: u16, counter: u32, mask: u16) -
     for change in (1..=changes).filter(|change| mask >> (change - 1) & 1 == 1) {
         let mut draw = Draw::new(seed, target, counter, change);
         let other = &known[draw.below(known.len())].input;
-        let before = input.bytes.len();
-        if before > LARGEST {
-            break;
-        }
+        let before = input.bytes.clone();
         match input.form() {
             Form::Hdf5 if !by_bytes => hdf5::change(&mut input.bytes, &mut sums, &mut draw),
             _ if by_bytes => bytes::change(&mut input.bytes, &other.bytes, &mut draw),
             form => by_form(form, &mut input.bytes, other, &mut draw),
+        }
+        // What repeats itself would soon fill the memory of whoever makes it.
+        if input.bytes.len() > LARGEST {
+            input.bytes = before;
         }
     }
     input

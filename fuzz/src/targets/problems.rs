@@ -59,7 +59,9 @@ pub(super) const SWEEP: Target = Target {
 fn sweep(input: &Input, place: &mut Place) -> Result<(), Trouble> {
     if !place.path().join("tank.toml").exists() {
         place.write("tank.toml", COMPLETE.as_bytes())?;
-        ["log.csv", "a.csv", "b.csv", "more.csv"].iter().try_for_each(|log| place.write(log, b"t,level\n").map(drop))?;
+        ["log.csv", "a.csv", "b.csv", "more.csv"]
+            .iter()
+            .try_for_each(|log| place.write(log, b"t,level\n").map(drop))?;
     }
     let path = place.path().join(&input.name);
     let written = match std::str::from_utf8(&input.bytes) {
