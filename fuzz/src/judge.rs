@@ -21,9 +21,6 @@ pub enum Seen {
     Broken(String),
 }
 
-/// The longest message that is one.
-const LONGEST_MESSAGE: usize = 5_000;
-
 /// The last panic: what it said, and where.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
@@ -89,9 +86,6 @@ fn fault(error: &Error, input: &Input, place: &Place) -> Option<&'static str> {
     let file = input.name.rsplit('/').next().unwrap_or(&input.name);
     if !names_setting && !told.contains(file) && !told.contains(&*place.path().to_string_lossy()) {
         return Some("no file is named");
-    }
-    if told.len() + hint.len() > LONGEST_MESSAGE + place.path().as_os_str().len() {
-        return Some("endless message");
     }
     if hint.is_empty() && !matches!(error, Error::Stopped { .. }) {
         return Some("no hint");
