@@ -155,7 +155,7 @@ impl Attack<'_> {
                     front.next = at + 1;
                 }
             }
-            broken.append(&mut counts.broken);
+            broken.extend(counts.broken.iter().cloned());
             front.counts.add(counts);
         }
         self.keep_broken(front, broken, kept)?;

@@ -12,7 +12,7 @@ use crate::seeds::runs::Files;
 pub(super) const VECTORS: Target = Target {
     name: "vectors",
     reads: "test vectors of an export",
-    share: 4.0,
+    share: 15.0,
     short: 250,
     seeds: |place| {
         let mut all = place::inputs(place, &["export"], |file| file.ends_with(".csv"))?;
@@ -41,7 +41,7 @@ pub(super) const VECTORS: Target = Target {
 pub(super) const VERIFY: Target = Target {
     name: "verify",
     reads: "an export with its certificate",
-    share: 0.6,
+    share: 0.1,
     short: 30,
     seeds: |place| place::inputs(place, &["export"], |_| true),
     run: verify,

@@ -23,13 +23,13 @@ const fn log(
 }
 
 /// Logs as text.
-pub(super) const TEXT: Target = log("text", "a log as CSV or TSV", 10.0, |_| Ok(logs::texts()));
+pub(super) const TEXT: Target = log("text", "a log as CSV or TSV", 20.0, |_| Ok(logs::texts()));
 /// Logs as packed text.
-pub(super) const GZIP: Target = log("gzip", "a log as CSV, packed by gzip", 4.0, |_| Ok(logs::gzips()));
+pub(super) const GZIP: Target = log("gzip", "a log as CSV, packed by gzip", 3.0, |_| Ok(logs::gzips()));
 /// Logs as archives of arrays.
-pub(super) const NPZ: Target = log("npz", "a log as npz", 5.0, |_| Ok(logs::npzs()));
+pub(super) const NPZ: Target = log("npz", "a log as npz", 8.0, |_| Ok(logs::npzs()));
 /// Logs in Parquet.
-pub(super) const PARQUET: Target = log("parquet", "a log as Parquet", 8.0, |_| Ok(logs::parquets()));
+pub(super) const PARQUET: Target = log("parquet", "a log as Parquet", 10.0, |_| Ok(logs::parquets()));
 /// Logs in HDF5.
 pub(super) const HDF5: Target = log("hdf5", "a log as HDF5", 6.0, |_| Ok(logs::hdf5s()));
 
@@ -116,7 +116,7 @@ fn draft(input: &Input, place: &mut Place) -> Result<(), Trouble> {
 pub(super) const TRANSITIONS: Target = Target {
     name: "transitions",
     reads: "transitions.csv",
-    share: 8.0,
+    share: 37.0,
     short: 400,
     seeds: |_| {
         let system = System::benchmark("mountain-car")?;

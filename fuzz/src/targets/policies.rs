@@ -21,7 +21,7 @@ const HOSTILE: [f64; 8] = [0.0, -0.0, 1e308, -1e308, f64::NAN, f64::INFINITY, f6
 pub(super) const FORMULA: Target = Target {
     name: "formula",
     reads: "rewards, terminal conditions and costs",
-    share: 20.0,
+    share: 75.0,
     short: 1_500,
     seeds: |_| Ok(rules::formulas()),
     run: formula,
@@ -63,7 +63,7 @@ fn formula(input: &Input, _: &mut Place) -> Result<(), Trouble> {
 pub(super) const PROCESS: Target = Target {
     name: "process",
     reads: "the answers of a simulator",
-    share: 8.0,
+    share: 50.0,
     short: 500,
     seeds: |_| Ok(rules::answers()),
     run: process,
@@ -96,7 +96,7 @@ fn process(input: &Input, _: &mut Place) -> Result<(), Trouble> {
 pub(super) const ACTING: Target = Target {
     name: "acting",
     reads: "a policy, acting in states that no plant has",
-    share: 5.0,
+    share: 25.0,
     short: 300,
     seeds: |_| Ok(rules::acting()),
     run: acting,

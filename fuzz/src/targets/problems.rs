@@ -12,7 +12,7 @@ use crate::seeds::{PROBLEM as COMPLETE, SIMULATED};
 pub(super) const PROBLEM: Target = Target {
     name: "problem",
     reads: "problem.toml",
-    share: 12.0,
+    share: 10.0,
     short: 600,
     seeds: |_| {
         let mut all = vec![Input::new("problem.toml", COMPLETE), Input::new("sim.toml", SIMULATED)];
@@ -44,7 +44,7 @@ fn problem(input: &Input, place: &mut Place) -> Result<(), Trouble> {
 pub(super) const SWEEP: Target = Target {
     name: "sweep",
     reads: "sweep.toml",
-    share: 4.0,
+    share: 5.0,
     short: 150,
     seeds: |_| {
         let lists = "problem = 'tank.toml'\nruns = 'runs'\nseeds = [1, 5]\nbootstrap = 2\nworkers = 2\n\

@@ -31,7 +31,7 @@ const RUNS: &[&str] = &["finished", "plant", "stopped", "grown"];
 pub(super) const FILES: Target = Target {
     name: "files",
     reads: "single files of a run",
-    share: 6.0,
+    share: 5.0,
     short: 300,
     seeds: |place| place::inputs(place, RUNS, |file| file.ends_with(".json")),
     run: |input, _| {
@@ -61,7 +61,7 @@ pub(super) const FILES: Target = Target {
 pub(super) const RUN: Target = Target {
     name: "run",
     reads: "a run directory: opened, judged, exported, gone on with",
-    share: 1.0,
+    share: 0.2,
     short: 60,
     seeds: |place| {
         let wanted = |file: &str| !file.ends_with(".html") && !file.ends_with("nfq.csv");
@@ -78,7 +78,7 @@ pub(super) const RUN: Target = Target {
 pub(super) const REPORT: Target = Target {
     name: "report",
     reads: "a run directory: its report",
-    share: 0.02,
+    share: 0.002,
     short: 3,
     seeds: |place| {
         place::inputs(place, &["finished", "plant"], |file| !file.ends_with(".html") && !file.starts_with("nfq.csv"))
