@@ -122,7 +122,7 @@ impl Header {
         let Some((descr, _)) = descr else {
             return Err("its elements are not plain numbers".into());
         };
-        let (order, kind) = descr.split_at(descr.len().min(1));
+        let (order, kind) = descr.split_at(descr.chars().next().map_or(0, char::len_utf8));
         let size = kind.get(1..).and_then(|size| size.parse().ok());
         let item = match (kind.chars().next(), size) {
             (Some('f'), Some(size @ (4 | 8))) => Item::Float(size),

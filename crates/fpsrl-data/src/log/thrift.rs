@@ -51,6 +51,8 @@ impl Footer {
                     let element = Element::of(walk, kind)?;
                     schema.add(&element)?;
                 }
+                // Room is made for as many children as a group claims.
+                schema.open.is_empty().then_some(())?;
                 Some(true)
             }
             (2, _) => None,

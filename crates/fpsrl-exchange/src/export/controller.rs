@@ -138,6 +138,7 @@ impl Controller {
         fallback: Vec<f64>,
         rate_limits: Vec<Option<f64>>,
     ) -> Result<Self> {
+        check_form(&policy, guard.as_ref(), &fallback, &rate_limits)?;
         // What decides between two ways of acting must be the same number here and there.
         let guard = guard.map(|guard| Guard {
             ranges: guard.ranges.iter().map(|range| range.map(|end| precision.round(end))).collect(),
@@ -346,6 +347,29 @@ impl Controller {
     }
 }
 
+/// Refuses what has other parts than its policy: an export that was read back may hold anything.
+fn check_form(
+    policy: &FuzzyPolicy,
+    guard: Option<&Guard>,
+    fallback: &[f64],
+    rate_limits: &[Option<f64>],
+) -> Result<()> {
+    let (states, actions) = (policy.states.len(), policy.actions.len());
+    let rules = policy.actions.iter().flat_map(|action| &action.rules);
+    let sizes = rules.flat_map(|rule| [("rules.centre", rule.centre.len()), ("rules.width", rule.width.len())]);
+    let ranges = guard.map(|guard| ("guard.ranges", guard.ranges.len()));
+    let of_inputs = sizes.chain(ranges).map(|(key, found)| (key, found, states, "input"));
+    let of_actions = [("fallback", fallback.len()), ("rate_limits", rate_limits.len())];
+    let mut parts = of_inputs.chain(of_actions.map(|(key, found)| (key, found, actions, "action")));
+    match parts.find(|(_, found, wanted, _)| found != wanted) {
+        Some((key, found, wanted, each)) => {
+            let rule = format!("it has one for each {each}, {wanted} in all");
+            Err(Error::setting(key, format!("a list of {found}"), rule, "export the run again"))
+        }
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -388,6 +412,21 @@ pub(crate) mod tests {
                 (memory.last[0], outside)
             })
             .collect()
+    }
+
+    #[test]
+    fn what_has_other_parts_than_its_policy_is_refused() {
+        let refused = |policy: FuzzyPolicy, ranges: usize, fallback: usize, rates: usize| {
+            let guard = Guard { response: Response::Hold, ranges: vec![[-1.0, 1.0]; ranges] };
+            let (fallback, rates) = (vec![0.5; fallback], vec![None; rates]);
+            Controller::new("small", policy, Precision::Double, Some(guard), fallback, rates).unwrap_err().to_string()
+        };
+        assert!(refused(small_policy(), 1, 1, 1).contains("`guard.ranges` is a list of 1"));
+        assert!(refused(small_policy(), 2, 2, 1).contains("`fallback` is a list of 2"));
+        assert!(refused(small_policy(), 2, 1, 0).contains("`rate_limits` is a list of 0"));
+        let mut policy = small_policy();
+        policy.actions[0].rules[1].width.pop();
+        assert!(refused(policy, 2, 1, 1).contains("`rules.width` is a list of 1"));
     }
 
     #[test]

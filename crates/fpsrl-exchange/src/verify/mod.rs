@@ -195,7 +195,14 @@ impl Run<'_> {
     fn json(&self) -> Result<Verification> {
         let file: ControllerFile = files::read_json(self.path)?;
         let ControllerFile { name, policy, guard, fallback, rate_limits, .. } = file;
-        let controller = Controller::new(&name, policy, self.interface.precision, guard, fallback, rate_limits)?;
+        let controller = Controller::new(&name, policy, self.interface.precision, guard, fallback, rate_limits);
+        let controller = controller.map_err(|error| Error::Malformed {
+            path: self.path.to_owned(),
+            line: None,
+            column: None,
+            problem: error.to_string(),
+            remedy: "export it again".into(),
+        })?;
         let mut memory = controller.begin();
         let step = |(reset, state): (bool, &Vec<f64>)| {
             if reset {
