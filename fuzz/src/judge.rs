@@ -112,7 +112,7 @@ pub fn kind(message: &str, place: &Place) -> String {
         match sign {
             _ if quoted == Some(sign) => quoted = None,
             _ if quoted.is_some() => {}
-            '`' | '"' | '\'' => {
+            '`' | '"' => {
                 quoted = Some(sign);
                 kind.push('…');
             }
