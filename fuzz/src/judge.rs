@@ -1,6 +1,7 @@
 //! What comes of an input: it is taken, refused with a message, or something breaks.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -27,11 +28,21 @@ const LONGEST_MESSAGE: usize = 5_000;
 /// The last panic: what it said, and where.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// From now on panics are kept instead of printed.
+thread_local! {
+    /// Whether this thread reads an input.
+    static READS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on panics over inputs are kept instead of printed: those of a thread that reads one, and those of threads
+/// without a name, which work for it.
 pub fn keep_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        panic::set_hook(Box::new(|info| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !READS.get() && std::thread::current().name().is_some() {
+                return usual(info);
+            }
             let place =
                 info.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
             let told = said(info.payload()) + &place;
@@ -47,7 +58,9 @@ fn said(payload: &dyn Any) -> String {
 
 /// Gives an input to a target.
 pub fn judge(target: &Target, input: &Input, place: &mut Place) -> Seen {
+    READS.set(true);
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| (target.run)(input, place)));
+    READS.set(false);
     let met = place.met();
     let outcome = match outcome {
         Ok(outcome) => outcome,

@@ -106,11 +106,13 @@ fn run(input: &Input, place: &mut Place) -> Result<(), Trouble> {
         return Ok(());
     }
     place.note(run.transitions(&problem));
-    if let Some(policy) = place.note(run.policy(&problem)) {
-        let policy: &FuzzyPolicy = &policy;
-        explain::sentences(policy);
-        explain::steepness(policy);
-        explain::unused_inputs(policy);
+    // A search that was stopped has found none yet.
+    if run.file("policy.json").exists()
+        && let Some(policy) = place.note(run.policy(&problem))
+    {
+        explain::sentences(&policy);
+        explain::steepness(&policy);
+        explain::unused_inputs(&policy);
     }
     if name == "finished" || name == "plant" {
         let judged = place.note(run.judged(&problem));
