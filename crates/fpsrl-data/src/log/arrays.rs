@@ -26,17 +26,25 @@ pub(super) fn titles(name: &str, width: usize, flat: bool) -> Vec<String> {
     }
 }
 
-/// How many columns the arrays of a file have.
+/// Bytes that the names of all columns may take: each has that of its array in it, and one array may have a long one.
+const MOST_NAMES: u64 = 32 << 20;
+
+/// How many columns the arrays of a file have, and the bytes of their names.
 #[derive(Default)]
-pub(super) struct Widths(u64);
+pub(super) struct Widths(u64, u64);
 
 impl Widths {
     /// Adds an array, unless that makes too many: their titles are written out before anything is read.
     pub(super) fn add(&mut self, path: &Path, what: &str, width: u64) -> Result<()> {
         self.0 = self.0.saturating_add(width.max(1));
+        self.1 = self.1.saturating_add(width.max(1).saturating_mul(what.len() as u64));
         match (width > MOST_TITLES as u64, self.0 > MOST_TITLES as u64) {
             (true, _) => Err(too_wide(path, what, width, MOST_TITLES)),
             (_, true) => Err(too_wide(path, "it", self.0, MOST_TITLES)),
+            _ if self.1 > MOST_NAMES => {
+                let problem = format!("{what} has {width} columns, whose names alone would take {} MB", self.1 >> 20);
+                Err(malformed(path, None, problem, "give it a shorter name"))
+            }
             _ => Ok(()),
         }
     }
@@ -81,6 +89,7 @@ pub(super) fn table(
     }
     // The cells have been counted array by array.
     let (rows, columns) = (rows as u64, table.columns.len() as u64);
-    budget.take(of_rows(rows, columns) - of_cells(rows, columns), || format!("its {rows} rows take too much memory"))?;
+    budget
+        .take(of_rows(rows, columns) - of_cells(rows, columns), || format!("its {rows} rows take too much memory"))?;
     Ok(table)
 }
