@@ -77,7 +77,8 @@ pub(super) fn read(
     }
     let what = || format!("it claims {rows} rows, of which {} columns are read", read.len());
     budget.take(of_rows(rows as u64, read.len() as u64), what)?;
-    let chunks = || metadata.row_groups().iter().flat_map(|group| read.iter().map(move |(index, _)| group.column(*index)));
+    let chunks =
+        || metadata.row_groups().iter().flat_map(|group| read.iter().map(move |(index, _)| group.column(*index)));
     let packed = guarded(|| chunks().map(|chunk| u128::from(chunk.byte_range().1)).sum::<u128>()).map_err(&broken)?;
     if packed > u128::from(budget.size()) {
         return Err(broken("its columns overlap".into()));
@@ -112,12 +113,7 @@ pub(super) fn read(
 }
 
 /// What stands at the end of a file, looked through before it is believed.
-fn footer(
-    path: &Path,
-    mut file: &File,
-    budget: &Budget,
-    broken: &impl Fn(String) -> Error,
-) -> Result<ParquetMetaData> {
+fn footer(path: &Path, mut file: &File, budget: &Budget, broken: &impl Fn(String) -> Error) -> Result<ParquetMetaData> {
     let failed = |source| Error::read(path, source);
     let size = budget.size();
     let mut end = [0; 8];
