@@ -295,31 +295,39 @@ def run_javascript(report, cases, directory):
     run_programs(report, "JavaScript", cases, "mjs", ["node", "all.mjs"], directory, True)
 
 
+def drive_python(case, module):
+    """What a module gives, a row a step."""
+    controller = module.Controller()
+    out, first = [], 1 + case.actions + case.sums
+    for row in case.given.tolist():
+        event = row[0]
+        if case.remembers and event in (1.0, 2.0):
+            controller.reset()
+        if case.remembers and event >= 2.0:
+            controller.last = tuple(row[1:1 + case.actions])
+        if case.sums and event == 3.0:
+            controller.begun, controller.sums = True, row[1 + case.actions:first]
+        actions, outside = controller.step(*row[first:])
+        out.extend([*actions, float(outside)])
+    # What is no number at all is unusable.
+    for word in (None, "word", [], {}, 10**400, 1j, object()):
+        actions, outside = module.Controller().step(*[word] * case.inputs)
+        if not outside or not np.isfinite(actions).all():
+            raise ValueError(f"{word!r} gives {actions}, {outside}")
+    return np.array(out)
+
+
 def run_python(report, cases, directory):
     results = []
     for case in cases:
         specification = importlib.util.spec_from_file_location(case.stem, directory / f"{case.stem}.py")
         module = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(module)
-        controller = module.Controller()
-        out, first = [], 1 + case.actions + case.sums
-        for row in case.given.tolist():
-            event = row[0]
-            if case.remembers and event in (1.0, 2.0):
-                controller.reset()
-            if case.remembers and event >= 2.0:
-                controller.last = tuple(row[1:1 + case.actions])
-            if case.sums and event == 3.0:
-                controller.begun, controller.sums = True, row[1 + case.actions:first]
-            actions, outside = controller.step(*row[first:])
-            out.extend([*actions, float(outside)])
-        wrong, *figures = case.compare(np.array(out), True, functions=True)
-        # What is no number at all is unusable.
-        for word in (None, "word", [], {}, 10**400, 1j, object()):
-            actions, outside = module.Controller().step(*[word] * case.inputs)
-            if not outside or not np.isfinite(actions).all():
-                wrong = wrong or f"{word!r} gives {actions}, {outside}"
-        results.append((case, wrong, *figures, case.steps_of_all, case.hostile))
+        try:
+            specification.loader.exec_module(module)
+            figures = case.compare(drive_python(case, module), True, functions=True)
+        except Exception as error:  # a controller raises nothing
+            figures = (repr(error), 0.0, 0, 0)
+        results.append((case, *figures, case.steps_of_all, case.hostile))
     report.add(f"Python {sys.version_info.major}.{sys.version_info.minor}", results)
 
 
