@@ -300,7 +300,8 @@ fn refuse_what_is_no_problem(guess: &Guess, table: &Table, path: &Path) -> Resul
         }
     }
     // What follows from the columns counts too: errors of states that track, their sums, and the place in the log.
-    let variables = guess.states.len() + guess.inputs.len() + 2 * guess.tracks.len() + usize::from(!guess.inputs.is_empty());
+    let variables =
+        guess.states.len() + guess.inputs.len() + 2 * guess.tracks.len() + usize::from(!guess.inputs.is_empty());
     if variables > MOST_VARIABLES {
         return Err(Error::Malformed {
             path: path.to_owned(),
