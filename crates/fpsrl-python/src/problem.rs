@@ -199,7 +199,8 @@ pub fn draft_files(
     missing: Vec<String>,
 ) -> PyResult<Drafted> {
     let allowed = |text| {
-        fpsrl::problem::memory(text).map_err(|rule| PyValueError::new_err(format!("memory: {text:?} was given, but {rule}")))
+        fpsrl::problem::memory(text)
+            .map_err(|rule| PyValueError::new_err(format!("memory: {text:?} was given, but {rule}")))
     };
     let memory = memory.map(allowed).transpose()?;
     let (options, guess) = (TextOptions { separator, decimal, missing, memory }, known.guess());

@@ -81,6 +81,7 @@ pub(super) fn table(
     }
     // The cells have been counted array by array.
     let (rows, columns) = (rows as u64, table.columns.len() as u64);
-    budget.take(of_rows(rows, columns) - of_cells(rows, columns), || format!("its {rows} rows take too much memory"))?;
+    budget
+        .take(of_rows(rows, columns) - of_cells(rows, columns), || format!("its {rows} rows take too much memory"))?;
     Ok(table)
 }

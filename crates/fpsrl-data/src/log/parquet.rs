@@ -77,7 +77,8 @@ pub(super) fn read(
     }
     let what = || format!("it claims {rows} rows, of which {} columns are read", read.len());
     budget.take(of_rows(rows as u64, read.len() as u64), what)?;
-    let chunks = || metadata.row_groups().iter().flat_map(|group| read.iter().map(move |(index, _)| group.column(*index)));
+    let chunks =
+        || metadata.row_groups().iter().flat_map(|group| read.iter().map(move |(index, _)| group.column(*index)));
     let packed = guarded(|| chunks().map(|chunk| u128::from(chunk.byte_range().1)).sum::<u128>()).map_err(&broken)?;
     if packed > u128::from(budget.size()) {
         return Err(broken("its columns overlap".into()));
@@ -112,12 +113,7 @@ pub(super) fn read(
 }
 
 /// What stands at the end of a file, looked through before it is believed.
-fn footer(
-    path: &Path,
-    mut file: &File,
-    budget: &Budget,
-    broken: &impl Fn(String) -> Error,
-) -> Result<ParquetMetaData> {
+fn footer(path: &Path, mut file: &File, budget: &Budget, broken: &impl Fn(String) -> Error) -> Result<ParquetMetaData> {
     let failed = |source| Error::read(path, source);
     let size = budget.size();
     let mut end = [0; 8];
@@ -361,7 +357,7 @@ mod tests {
 
     impl Hostile {
         fn bytes(&self) -> Vec<u8> {
-            let name = |index| format!("x{index}");
+            let name = |index: u64| format!("x{index}");
             // A group has no kind; a column has no children.
             let group = |children: u64| [field(4, 8, &text("g")), field(1, 5, &i32s(children)), vec![0]].concat();
             let column = |index| {
@@ -386,7 +382,7 @@ mod tests {
             let head = [field(1, 5, &i32s(1)), field(1, 9, &list(&schema)), field(1, 6, &long(self.rows))].concat();
             let footer = [head, field(1, 9, &list(&[group.concat()])), vec![0]].concat();
             let length = (footer.len() as u32).to_le_bytes();
-            [b"PAR1", &self.pages[..], &footer, &length, b"PAR1"].concat()
+            [&b"PAR1"[..], &self.pages, &footer, &length, &b"PAR1"[..]].concat()
         }
 
         fn table(&self, memory: Option<u64>) -> Result<Table<'static>> {
@@ -468,7 +464,7 @@ mod tests {
     #[test]
     fn a_page_that_unpacks_to_more_than_it_claims_is_refused_before_it_is_unpacked() {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        packer.write_all(&vec![0; 40 << 20]).unwrap();
+        packer.write_all(&vec![0u8; 40 << 20]).unwrap();
         let packed = packer.finish().unwrap();
         let message = Hostile { codec: 2, ..of_numbers(3, page(3, 0, 24, &packed)) }.refused(None);
         assert!(message.contains("a page unpacks to more than the 24 bytes that it claims"), "{message}");
