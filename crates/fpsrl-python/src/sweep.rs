@@ -126,8 +126,9 @@ impl Sweep {
         listener: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let cluster = PythonCluster::new(evaluator.clone().unbind(), None);
-        let gathered =
-            watched(py, listener, About::Run, |progress| self.inner.conduct_on(&cluster, retry, shared, progress))?;
+        let gathered = watched(py, listener, About::Run, |progress| {
+            self.inner.conduct_on(&cluster, retry, shared, progress)
+        })?;
         self.keep(gathered);
         Ok(())
     }

@@ -13,8 +13,8 @@ use super::gather::Gathered;
 use super::plan::{PlannedRun, Sweep};
 use super::state::{Digests, State, json};
 use crate::progress::{Event, Notice, Progress, Stage, Status};
-use crate::run::{Lock, SWEEP, remove_leftovers};
 use crate::stage::Cluster;
+use crate::run::{Lock, SWEEP, remove_leftovers};
 
 /// How finely the progress of a run counts.
 const FINE: u64 = 1_000;
