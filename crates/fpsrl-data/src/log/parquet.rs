@@ -353,6 +353,8 @@ mod tests {
         codec: u64,
         pages: Vec<u8>,
         nested: usize,
+        /// Where the pages begin.
+        begin: i64,
     }
 
     impl Hostile {
@@ -367,13 +369,14 @@ mod tests {
             let groups = (0..self.nested).map(|_| group(1)).chain([group(self.columns)]);
             let schema: Vec<Vec<u8>> = groups.chain((0..self.columns).map(column)).collect();
             let long = |number: u64| varint(2 * number);
+            let begin = varint((self.begin << 1 ^ self.begin >> 63) as u64);
             let chunk = |index: u64| {
                 let size = self.pages.len() as u64;
                 let path: Vec<u8> = (0..self.nested).flat_map(|_| text("g")).chain(text(&name(index))).collect();
                 let path = [vec![((self.nested + 1) as u8) << 4 | 8], path].concat();
                 let head = [field(1, 5, &i32s(self.kind)), field(1, 9, &[0x15, 0]), field(1, 9, &path)].concat();
                 let counts = [field(1, 5, &i32s(self.codec)), field(1, 6, &long(self.rows))].concat();
-                let sizes = [field(1, 6, &long(size)), field(1, 6, &long(size)), field(2, 6, &long(4))].concat();
+                let sizes = [field(1, 6, &long(size)), field(1, 6, &long(size)), field(2, 6, &begin)].concat();
                 let metadata = [head, counts, sizes, vec![0]].concat();
                 [field(2, 6, &long(4)), field(1, 12, &metadata), vec![0]].concat()
             };
@@ -395,7 +398,7 @@ mod tests {
     }
 
     fn of_numbers(rows: u64, pages: Vec<u8>) -> Hostile {
-        Hostile { rows, columns: 1, kind: INT64, codec: 0, pages, nested: 0 }
+        Hostile { rows, columns: 1, kind: INT64, codec: 0, pages, nested: 0, begin: 4 }
     }
 
     fn table_of(bytes: &[u8], memory: Option<u64>) -> Result<Table<'static>> {
@@ -468,6 +471,14 @@ mod tests {
         let packed = packer.finish().unwrap();
         let message = Hostile { codec: 2, ..of_numbers(3, page(3, 0, 24, &packed)) }.refused(None);
         assert!(message.contains("a page unpacks to more than the 24 bytes that it claims"), "{message}");
+    }
+
+    #[test]
+    fn a_panic_of_the_reader_becomes_an_error_with_the_name_of_the_file() {
+        let file = Hostile { begin: -1, ..of_numbers(3, plain(&[1, 2, 3])) };
+        let message = "log.parquet: it cannot be read as Parquet: column start and length should not be negative";
+        assert_eq!(file.refused(None), message);
+        assert!(!fpsrl_base::foreign::is_guarded());
     }
 
     #[test]
