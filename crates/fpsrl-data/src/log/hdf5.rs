@@ -515,7 +515,7 @@ mod tests {
     #[test]
     fn a_long_name_that_all_members_share_is_refused() {
         let mut names = Names::default();
-        let node = |members: u8| [b"SNOD\x01\0", &[members, 0][..], &vec![0; 40 * usize::from(members)]].concat();
+        let node = |members: u8| [&b"SNOD\x01\0"[..], &[members, 0], &vec![0; 40 * usize::from(members)]].concat();
         for part in [b"HEAP....".to_vec(), [vec![b'n'; 1_000], vec![0], vec![b'm'; 9]].concat(), node(8), node(3)] {
             names.see(&part);
         }
