@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once, PoisonError};
 
-use fpsrl::Error;
+use fpsrl::{Error, visible};
 
 use crate::input::Input;
 use crate::place::Place;
@@ -20,6 +20,9 @@ pub enum Seen {
     /// Something broke: what.
     Broken(String),
 }
+
+/// The longest message that is one, in characters.
+const LONGEST_MESSAGE: usize = 5_000;
 
 /// The last panic: what it said, and where.
 static PANIC: Mutex<String> = Mutex::new(String::new());
@@ -87,6 +90,13 @@ fn fault(error: &Error, input: &Input, place: &Place) -> Option<&'static str> {
     if !names_setting && !told.contains(file) && !told.contains(&*place.path().to_string_lossy()) {
         return Some("no file is named");
     }
+    let said = [told.as_str(), hint.as_str()];
+    if said.iter().any(|text| text.chars().any(visible::acts)) {
+        return Some("something acts on the terminal");
+    }
+    if said.iter().any(|text| text.chars().count() > LONGEST_MESSAGE) {
+        return Some("endless message");
+    }
     if hint.is_empty() && !matches!(error, Error::Stopped { .. }) {
         return Some("no hint");
     }
@@ -97,16 +107,15 @@ fn fault(error: &Error, input: &Input, place: &Place) -> Option<&'static str> {
 pub fn kind(message: &str, place: &Place) -> String {
     let message = message.replace(&*place.path().to_string_lossy(), "…");
     let mut kind = String::new();
-    let mut quoted = false;
+    let mut quoted = None;
     for sign in message.chars().take(2_000) {
         match sign {
-            '`' => {
-                quoted = !quoted;
-                if quoted {
-                    kind.push('…');
-                }
+            _ if quoted == Some(sign) => quoted = None,
+            _ if quoted.is_some() => {}
+            '`' | '"' => {
+                quoted = Some(sign);
+                kind.push('…');
             }
-            _ if quoted => {}
             '0'..='9' => {
                 if !kind.ends_with('#') {
                     kind.push('#');

@@ -19,9 +19,9 @@ use crate::targets::Target;
 
 /// What is known when a batch begins: the valid inputs, and those of earlier batches that did something new.
 pub fn known(target: &Target, place: &mut Place, found: &Path) -> Result<Vec<Known>, String> {
-    let mut all = (target.seeds)(place).map_err(|error| format!("{}: no valid inputs: {error}", target.name))?;
-    all.extend(inputs(&found.join("known"))?);
-    Ok(all.into_iter().map(Known::new).collect())
+    let valid = (target.seeds)(place).map_err(|error| format!("{}: no valid inputs: {error}", target.name))?;
+    let found = inputs(&found.join("known"))?;
+    Ok(valid.into_iter().map(Known::new).chain(found.into_iter().map(Known::found)).collect())
 }
 
 /// Inputs that were kept: each is a directory with one file, which may be in directories again.

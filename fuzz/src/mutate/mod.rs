@@ -28,19 +28,26 @@ const LARGEST: usize = 1 << 20;
 pub struct Known {
     /// The input.
     pub input: Input,
+    /// Whether it is one that the attack begins with, and not one that was kept for its message.
+    valid: bool,
     /// Where its blocks with checksums are.
     sums: Sums,
 }
 
 impl Known {
-    /// Looks at an input.
+    /// A valid input.
     pub fn new(input: Input) -> Self {
         let sums = if input.form() == Form::Hdf5 { Sums::of(&input.bytes) } else { Sums::default() };
-        Self { input, sums }
+        Self { input, valid: true, sums }
+    }
+
+    /// An input that did something new.
+    pub fn found(input: Input) -> Self {
+        Self { valid: false, ..Self::new(input) }
     }
 }
 
-/// An input by its number, with those of its changes that `mask` has a bit for.
+/// An input by its number, with those of its changes that `mask` has a bit for. Of what is known, the valid ones come first.
 ///
 /// ```
 /// use fpsrl_fuzz::input::Input;
@@ -51,7 +58,10 @@ impl Known {
 /// ```
 pub fn input(known: &[Known], seed: u64, target: u16, counter: u32, mask: u16) -> Input {
     let mut draw = Draw::new(seed, target, counter, 0);
-    let Known { input, sums } = draw.pick(known);
+    // Most of what was kept is refused early; every other input begins with what would be taken.
+    let valid = known.iter().take_while(|known| known.valid).count();
+    let begins = if valid > 0 && draw.one_in(2) { &known[..valid] } else { known };
+    let Known { input, sums, .. } = draw.pick(begins);
     let mut input = input.clone();
     let changes = 1 + draw.below(usize::from(MOST_CHANGES)).min(draw.below(usize::from(MOST_CHANGES))) as u16;
     let by_bytes = draw.one_in(8);

@@ -62,10 +62,10 @@ pub(super) const DRAFT: Target = Target {
     short: 40,
     seeds: |_| {
         let mut all =
-            vec![Input::new("tank.csv", logs::text(90, ',', '.')), Input::new("tank.tsv", logs::text(60, '\t', '.'))];
+            vec![Input::new("tank.csv", logs::text(160, ',', '.')), Input::new("tank.tsv", logs::text(130, '\t', '.'))];
         let system = System::benchmark("mountain-car")?;
         let mut settings = Problem::benchmark("mountain-car")?.data;
-        settings.samples = 60;
+        settings.samples = 130;
         all.push(Input::new("transitions.csv", written(&system, &generate(&system, &settings, &Progress::silent())?)?));
         Ok(all)
     },
@@ -84,7 +84,13 @@ fn draft(input: &Input, place: &mut Place) -> Result<(), Trouble> {
     let name = if sum % 4 == 0 { FILE_NAMES[(sum / 4) as usize % FILE_NAMES.len()] } else { FILE_NAMES[0] };
     let path = place.write(name, &input.bytes)?;
     let silent = Progress::silent();
-    let known = Guess { actions: if sum % 2 == 0 { vec!["valve".into()] } else { Vec::new() }, ..Guess::default() };
+    // Half of them know what is good.
+    let known = match sum % 2 {
+        0 => {
+            Guess { tracks: vec![("level".into(), "wanted".into())], actions: vec!["valve".into()], ..Guess::default() }
+        }
+        _ => Guess::default(),
+    };
     let directory = place.path().to_owned();
     let drafted = init(std::slice::from_ref(&path), &directory, &TextOptions::default(), known, &silent)?;
     let problem_file = place.write("drafted.toml", drafted.text.as_bytes())?;
