@@ -71,7 +71,10 @@ class Sweep(_Lasting):
     def _of(cls, given: tuple[Any, ...], allowed: bool) -> Sweep:
         sweep = cls.__new__(cls)
         sweep._given, sweep._allowed = given, allowed
-        sweep._core = core.Sweep.read(*given, allowed) if len(given) == 1 else core.Sweep(*given, allowed)
+        if len(given) == 1:
+            sweep._core = core.Sweep.read(given[0], allowed)
+        else:
+            sweep._core = core.Sweep(given[0], given[1], given[2], allowed)
         return sweep
 
     @classmethod

@@ -207,15 +207,16 @@ pub fn draft_files(
     files: Vec<PathBuf>,
     directory: PathBuf,
     known: Known,
-    memory: Option<&str>,
+    memory: Option<String>,
     separator: Option<char>,
     decimal: Option<char>,
     missing: Vec<String>,
 ) -> PyResult<Drafted> {
     let allowed = |text| {
-        fpsrl::problem::memory(text).map_err(|rule| PyValueError::new_err(format!("memory: {text:?} was given, but {rule}")))
+        fpsrl::problem::memory(text)
+            .map_err(|rule| PyValueError::new_err(format!("memory: {text:?} was given, but {rule}")))
     };
-    let memory = memory.map(allowed).transpose()?;
+    let memory = memory.as_deref().map(allowed).transpose()?;
     let (options, guess) = (TextOptions { separator, decimal, missing, memory }, known.guess());
     let work = |progress: &fpsrl::Progress| fpsrl::draft::init(&files, &directory, &options, guess, progress);
     watched(py, None, About::Log, work).map(drafted)

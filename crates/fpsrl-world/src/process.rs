@@ -280,7 +280,9 @@ impl Conversation {
         let mut answer = String::new();
         let longest = LONGEST_LINE + LONGEST_NUMBER * numbers;
         let mut output = self.output.by_ref().take(longest as u64);
-        output.read_line(&mut answer).map_err(|error| format!("its answer cannot be read: {}", reason::told(&error)))?;
+        output
+            .read_line(&mut answer)
+            .map_err(|error| format!("its answer cannot be read: {}", reason::told(&error)))?;
         if answer.len() == longest && !answer.ends_with('\n') {
             return Err(format!("its answer goes on beyond {longest} bytes without an end of the line"));
         }

@@ -165,7 +165,14 @@ impl Names {
 impl Reads {
     fn new(path: &Path, budget: &Budget) -> Self {
         let zero = AtomicU64::default;
-        Self { path: path.to_owned(), budget: budget.clone(), all: zero(), count: zero(), now: zero(), names: Mutex::default() }
+        Self {
+            path: path.to_owned(),
+            budget: budget.clone(),
+            all: zero(),
+            count: zero(),
+            now: zero(),
+            names: Mutex::default(),
+        }
     }
 
     /// Something new is read.
@@ -246,7 +253,9 @@ impl Parts {
             return Err(malformed(path, None, "its episodes hold no step", "record some, or name another file"));
         }
         let (rows, columns) = (self.rows as u64, self.wanted.iter().filter(|wanted| **wanted).count() as u64);
-        budget.take(of_rows(rows, columns) - of_cells(rows, columns), || format!("its {rows} rows take too much memory"))?;
+        budget.take(of_rows(rows, columns) - of_cells(rows, columns), || {
+            format!("its {rows} rows take too much memory")
+        })?;
         let kept = self.titles.iter().zip(self.wanted).zip(self.columns).filter(|((_, wanted), _)| *wanted);
         let columns = kept.map(|((title, _), values)| Column::of_numbers(title.clone(), values)).collect();
         Ok(Table { path: path.to_owned(), columns, rows: self.rows, titles: self.titles, ..Table::default() })
@@ -278,8 +287,7 @@ impl Reader<'_> {
                 Trouble::Ours(error) => error,
                 Trouble::Theirs(error) => self.budget.told(|| fault(format!("the array `{key}`: {error}"), hint)),
             })?;
-            let read =
-                read.ok_or_else(|| fault(format!("the array `{key}` does not hold rows of numbers"), hint))?;
+            let read = read.ok_or_else(|| fault(format!("the array `{key}` does not hold rows of numbers"), hint))?;
             held += of_cells(read.rows as u64, read.columns.len() as u64);
             Ok(read)
         };
@@ -369,7 +377,9 @@ impl Reader<'_> {
             _ => return Ok(None),
         };
         let (item, truth) = match dataset.dtype()? {
-            DType::F32 | DType::F64 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => (dataset.element_size()?, false),
+            DType::F32 | DType::F64 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
+                (dataset.element_size()?, false)
+            }
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => (dataset.element_size()?, false),
             // Truth values are an enumeration of one byte.
             DType::Enum(_) => (dataset.element_size()?, true),
@@ -505,7 +515,7 @@ mod tests {
     #[test]
     fn a_long_name_that_all_members_share_is_refused() {
         let mut names = Names::default();
-        let node = |members: u8| [b"SNOD\x01\0", &[members, 0][..], &vec![0; 40 * usize::from(members)]].concat();
+        let node = |members: u8| [&b"SNOD\x01\0"[..], &[members, 0], &vec![0; 40 * usize::from(members)]].concat();
         for part in [b"HEAP....".to_vec(), [vec![b'n'; 1_000], vec![0], vec![b'm'; 9]].concat(), node(8), node(3)] {
             names.see(&part);
         }

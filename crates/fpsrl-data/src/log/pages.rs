@@ -133,7 +133,6 @@ impl ChunkReader for Chunk {
     fn get_read(&self, start: u64) -> Result<Self::T> {
         self.budget.heard(self.budget.go_on())?;
         let (page, bytes) = self.header(start)?;
-        self.budget.heard(self.budget.unpacked(page.unpacked + page.header as u64 + PAGE, None))?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.budget.give_back(std::mem::take(&mut state.page));
         let most = self.most(&page);
@@ -158,6 +157,7 @@ impl ChunkReader for Chunk {
             self.budget.heard(self.budget.take(most, what))?;
             state.page = most;
         }
+        self.budget.heard(self.budget.unpacked(page.unpacked + page.header as u64 + PAGE, None))?;
         (state.begin, state.packed, state.unpacked) = (start + page.header as u64, page.packed, page.unpacked);
         Ok(Cursor::new(bytes))
     }

@@ -77,7 +77,8 @@ pub(super) fn read(
     }
     let what = || format!("it claims {rows} rows, of which {} columns are read", read.len());
     budget.take(of_rows(rows as u64, read.len() as u64), what)?;
-    let chunks = || metadata.row_groups().iter().flat_map(|group| read.iter().map(move |(index, _)| group.column(*index)));
+    let chunks =
+        || metadata.row_groups().iter().flat_map(|group| read.iter().map(move |(index, _)| group.column(*index)));
     let packed = guarded(|| chunks().map(|chunk| u128::from(chunk.byte_range().1)).sum::<u128>()).map_err(&broken)?;
     if packed > u128::from(budget.size()) {
         return Err(broken("its columns overlap".into()));
@@ -112,12 +113,7 @@ pub(super) fn read(
 }
 
 /// What stands at the end of a file, looked through before it is believed.
-fn footer(
-    path: &Path,
-    mut file: &File,
-    budget: &Budget,
-    broken: &impl Fn(String) -> Error,
-) -> Result<ParquetMetaData> {
+fn footer(path: &Path, mut file: &File, budget: &Budget, broken: &impl Fn(String) -> Error) -> Result<ParquetMetaData> {
     let failed = |source| Error::read(path, source);
     let size = budget.size();
     let mut end = [0; 8];
@@ -357,11 +353,13 @@ mod tests {
         codec: u64,
         pages: Vec<u8>,
         nested: usize,
+        /// Where the pages begin.
+        begin: i64,
     }
 
     impl Hostile {
         fn bytes(&self) -> Vec<u8> {
-            let name = |index| format!("x{index}");
+            let name = |index: u64| format!("x{index}");
             // A group has no kind; a column has no children.
             let group = |children: u64| [field(4, 8, &text("g")), field(1, 5, &i32s(children)), vec![0]].concat();
             let column = |index| {
@@ -371,13 +369,14 @@ mod tests {
             let groups = (0..self.nested).map(|_| group(1)).chain([group(self.columns)]);
             let schema: Vec<Vec<u8>> = groups.chain((0..self.columns).map(column)).collect();
             let long = |number: u64| varint(2 * number);
+            let begin = varint((self.begin << 1 ^ self.begin >> 63) as u64);
             let chunk = |index: u64| {
                 let size = self.pages.len() as u64;
                 let path: Vec<u8> = (0..self.nested).flat_map(|_| text("g")).chain(text(&name(index))).collect();
                 let path = [vec![((self.nested + 1) as u8) << 4 | 8], path].concat();
                 let head = [field(1, 5, &i32s(self.kind)), field(1, 9, &[0x15, 0]), field(1, 9, &path)].concat();
                 let counts = [field(1, 5, &i32s(self.codec)), field(1, 6, &long(self.rows))].concat();
-                let sizes = [field(1, 6, &long(size)), field(1, 6, &long(size)), field(2, 6, &long(4))].concat();
+                let sizes = [field(1, 6, &long(size)), field(1, 6, &long(size)), field(2, 6, &begin)].concat();
                 let metadata = [head, counts, sizes, vec![0]].concat();
                 [field(2, 6, &long(4)), field(1, 12, &metadata), vec![0]].concat()
             };
@@ -386,7 +385,7 @@ mod tests {
             let head = [field(1, 5, &i32s(1)), field(1, 9, &list(&schema)), field(1, 6, &long(self.rows))].concat();
             let footer = [head, field(1, 9, &list(&[group.concat()])), vec![0]].concat();
             let length = (footer.len() as u32).to_le_bytes();
-            [b"PAR1", &self.pages[..], &footer, &length, b"PAR1"].concat()
+            [&b"PAR1"[..], &self.pages, &footer, &length, &b"PAR1"[..]].concat()
         }
 
         fn table(&self, memory: Option<u64>) -> Result<Table<'static>> {
@@ -399,7 +398,7 @@ mod tests {
     }
 
     fn of_numbers(rows: u64, pages: Vec<u8>) -> Hostile {
-        Hostile { rows, columns: 1, kind: INT64, codec: 0, pages, nested: 0 }
+        Hostile { rows, columns: 1, kind: INT64, codec: 0, pages, nested: 0, begin: 4 }
     }
 
     fn table_of(bytes: &[u8], memory: Option<u64>) -> Result<Table<'static>> {
@@ -468,10 +467,18 @@ mod tests {
     #[test]
     fn a_page_that_unpacks_to_more_than_it_claims_is_refused_before_it_is_unpacked() {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        packer.write_all(&vec![0; 40 << 20]).unwrap();
+        packer.write_all(&vec![0u8; 40 << 20]).unwrap();
         let packed = packer.finish().unwrap();
         let message = Hostile { codec: 2, ..of_numbers(3, page(3, 0, 24, &packed)) }.refused(None);
         assert!(message.contains("a page unpacks to more than the 24 bytes that it claims"), "{message}");
+    }
+
+    #[test]
+    fn a_panic_of_the_reader_becomes_an_error_with_the_name_of_the_file() {
+        let file = Hostile { begin: -1, ..of_numbers(3, plain(&[1, 2, 3])) };
+        let message = "log.parquet: it cannot be read as Parquet: column start and length should not be negative";
+        assert_eq!(file.refused(None), message);
+        assert!(!fpsrl_base::foreign::is_guarded());
     }
 
     #[test]

@@ -145,7 +145,13 @@ impl<R: Read> Read for Unpacking<'_, R> {
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(path: &Path, file: File, wanted: Wanted<'_>, budget: &Budget, progress: &Progress) -> Result<Table<'static>> {
+fn parquet(
+    path: &Path,
+    file: File,
+    wanted: Wanted<'_>,
+    budget: &Budget,
+    progress: &Progress,
+) -> Result<Table<'static>> {
     super::parquet::read(path, file, wanted, budget, progress)
 }
 
@@ -189,7 +195,10 @@ mod tests {
         {
             let error = of(include_bytes!("hostile/hdf5-sparse.h5"), None).unwrap_err();
             let message = error.to_string();
-            assert!(message.contains("claims 100000000 rows and 1 columns; a file of 2.22 kB may take 175 MB"), "{message}");
+            assert!(
+                message.contains("claims 100000000 rows and 1 columns; a file of 2.22 kB may take 175 MB"),
+                "{message}"
+            );
             assert!(error.hint().unwrap().contains("`memory = 5GB`"), "{:?}", error.hint());
         }
         #[cfg(feature = "parquet")]

@@ -325,8 +325,10 @@ impl Chunk {
             _ => "is not a point in time",
         };
         let row = self.rows;
-        self.faults[place].get_or_insert_with(|| {
-            CellFault { row, text: format!("`{}`", shortened(&String::from_utf8_lossy(&cell))), what }
+        self.faults[place].get_or_insert_with(|| CellFault {
+            row,
+            text: format!("`{}`", shortened(&String::from_utf8_lossy(&cell))),
+            what,
         });
         f64::NAN
     }

@@ -389,7 +389,8 @@ mod tests {
             let head = [field(1, I32, &i32s(kind)), field(1, I32, &i32s(5_000)), field(1, I32, &i32s(70))].concat();
             [head, values, vec![0, 99, 99]].concat()
         };
-        let values = |step| field(step, STRUCT, &[field(1, I32, &i32s(1_234)), field(1, I32, &i32s(0)), vec![0]].concat());
+        let values =
+            |step| field(step, STRUCT, &[field(1, I32, &i32s(1_234)), field(1, I32, &i32s(0)), vec![0]].concat());
         let bytes = kinds(0, values(2));
         let found = Page::of(&bytes).unwrap();
         assert_eq!((found.unpacked, found.packed, found.values, found.is_dictionary), (5_000, 70, 1_234, false));

@@ -614,7 +614,7 @@ mod tests {
             ("a.fis", FIS, "2, 2 (1) : 1\n", "", "it should have 2 rules by line 5, and has 1"),
             ("a.fis", FIS, "NumInputs=1", "NumInputs=2", "it should have 2 inputs"),
             ("a.fis", FIS, "NumOutputs=1", "NumOutputs=2", "it should have 2 outputs"),
-            ("a.fis", FIS, "MF2='high':'gaussmf',[1 2]\n", "", "it should have 2 membership functions of `a`"),
+            ("a.fis", FIS, "NumMFs=2", "NumMFs=3", "it should have 3 membership functions of `a`"),
             ("a.fis", FIS, "MF2='e'", "MF3='e'", "`mf3` stands where `mf2` is meant"),
             ("a.fis", FIS, "[Rules]", "[Rulez]", "there is no section called [Rulez]"),
             ("a.fis", FIS, "[Output1]", "[Output2]", "[Output2] stands where [output1] is meant"),

@@ -122,6 +122,7 @@ impl<'a> Origin<'a> {
 
     /// Imports the log for a problem on trial; `first` is its first part, which has been read already.
     fn import(&self, text: &str, first: &Table) -> Result<(Problem, Imported)> {
+        self.go_on()?;
         match self {
             Self::Files { files, directory, progress, .. } => {
                 let mut written = WrittenProblem::parse(text, &directory.join("problem.toml"))?;
@@ -141,6 +142,14 @@ impl<'a> Origin<'a> {
             Self::Tables { tables, .. } => {
                 DataReport::import_tables(&WrittenProblem::parse(text, "the draft".as_ref())?.check()?, tables)
             }
+        }
+    }
+
+    /// Whether drafting may go on: looking at a long log takes seconds.
+    fn go_on(&self) -> Result<()> {
+        match self {
+            Self::Files { progress, .. } if progress.stop_requested() => Err(Error::Stopped { stage: "import" }),
+            _ => Ok(()),
         }
     }
 
@@ -187,7 +196,9 @@ fn draft(origin: &Origin<'_>, guess: Guess) -> Result<Draft> {
         table.expect(std::slice::from_ref(title), key)?;
     }
     refuse_what_is_too_wide(&guess, table, &table.path)?;
+    origin.go_on()?;
     let mut guess = guess.complete(table);
+    origin.go_on()?;
     add_modes_of_others(origin, &mut guess)?;
     refuse_what_is_no_problem(&guess, table, &table.path)?;
     written(origin, &guess, table)
@@ -200,6 +211,7 @@ fn written(origin: &Origin<'_>, guess: &Guess, table: &Table) -> Result<Draft> {
     let (paths, options) = (origin.parts(), origin.options());
     let sections = Sections { guess, table, names: &names, options: &options, files: &paths, goal: goal.as_ref() };
     let choices = Choices::of(guess, table, &|leads_to| origin.import(&sections.trial(leads_to), table));
+    origin.go_on()?;
 
     let (mut found, mut unknown) = remarks::remarks(guess, table, goal.as_ref(), &choices);
     let mut sheet = Sheet::default();
@@ -309,7 +321,8 @@ fn refuse_what_is_no_problem(guess: &Guess, table: &Table, path: &Path) -> Resul
         }
     }
     // What follows from the columns counts too: errors of states that track, their sums, and the place in the log.
-    let variables = guess.states.len() + guess.inputs.len() + 2 * guess.tracks.len() + usize::from(!guess.inputs.is_empty());
+    let variables =
+        guess.states.len() + guess.inputs.len() + 2 * guess.tracks.len() + usize::from(!guess.inputs.is_empty());
     if variables > MOST_VARIABLES {
         return Err(Error::Malformed {
             path: path.to_owned(),

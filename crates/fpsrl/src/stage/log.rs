@@ -204,11 +204,7 @@ fn simulated(problem: &Problem, progress: &Progress) -> Result<Transitions> {
 }
 
 /// The states that rollouts start from, unless ranges say so.
-fn start_pool(
-    problem: &Problem,
-    transitions: &Transitions,
-    progress: &Progress,
-) -> Result<Option<Vec<Vec<f64>>>> {
+fn start_pool(problem: &Problem, transitions: &Transitions, progress: &Progress) -> Result<Option<Vec<Vec<f64>>>> {
     let system = &problem.system;
     Ok(Some(match system.start() {
         StartRule::Ranges => return Ok(None),

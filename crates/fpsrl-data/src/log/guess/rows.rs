@@ -60,9 +60,9 @@ impl Rows {
                 }
                 _ => true,
             };
-            let goes_on = partners
-                .as_ref()
-                .is_none_or(|partners| partners.iter().all(|(state, next)| at(&next.values, before) == at(&state.values, after)));
+            let goes_on = partners.as_ref().is_none_or(|partners| {
+                partners.iter().all(|(state, next)| at(&next.values, before) == at(&state.values, after))
+            });
             let ended = ends.iter().flatten().any(|flags| at(flags, before) == 1.0);
             rank(before) == rank(after) && in_time && goes_on && !ended
         };

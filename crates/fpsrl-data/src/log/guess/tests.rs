@@ -4,13 +4,14 @@ use proptest::prelude::*;
 
 use super::super::budget::Budget;
 use super::super::{TextOptions, text};
-use fpsrl_base::progress::Progress;
 use super::plants::{Tank, noise};
 use super::*;
+use fpsrl_base::progress::Progress;
 
 pub(crate) fn table(text: &str) -> Table<'static> {
     let budget = Budget::new("log.csv".as_ref(), text.len() as u64, None, &Progress::silent());
-    text::read(text.as_bytes(), "log.csv".as_ref(), &TextOptions::default(), &|_, _| true, &budget, &|| Ok(1.0)).unwrap()
+    text::read(text.as_bytes(), "log.csv".as_ref(), &TextOptions::default(), &|_, _| true, &budget, &|| Ok(1.0))
+        .unwrap()
 }
 
 fn guess(text: &str) -> Guess {
