@@ -33,7 +33,7 @@ pub fn memory(written: &str) -> Result<u64, &'static str> {
 /// An amount of memory as [`memory`] reads it back.
 pub fn memory_written(bytes: u64) -> String {
     let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB")];
-    match units.into_iter().find(|(unit, _)| bytes % unit == 0) {
+    match units.into_iter().find(|(unit, _)| bytes.is_multiple_of(*unit)) {
         Some((unit, name)) => format!("{} {name}", bytes / unit),
         None => format!("{} kB", bytes.div_ceil(1_000)),
     }

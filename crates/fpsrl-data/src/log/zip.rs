@@ -50,7 +50,7 @@ pub(super) fn entries(file: &mut File, budget: &Budget) -> Result<Vec<Entry>, St
     let mut source = BufReader::new(file);
     let mut entries = Vec::new();
     for _ in 0..count {
-        if entries.len() % 1_024 == 0 {
+        if entries.len().is_multiple_of(1_024) {
             budget.heard(budget.go_on()).map_err(broken)?;
         }
         entries.push(entry(&mut source)?);

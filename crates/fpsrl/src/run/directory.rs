@@ -79,7 +79,7 @@ impl RunDirectory {
     /// directory of someone else's says so; one that was just made has the permission of what it was made from.
     ///
     /// ```
-    /// use fpsrl::{Progress, run::RunDirectory, world::process::Permission};
+    /// use fpsrl::{run::RunDirectory, world::process::Permission};
     /// let directory = tempfile::tempdir()?;
     /// let problem = "horizon = 5\n[[state]]\nname = 'x'\nstart = [0, 1]\n[[action]]\nname = 'u'\nlimits = [0, 1]\n\
     ///                [world]\nprocess = ['true']\n";
