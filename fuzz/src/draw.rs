@@ -41,7 +41,7 @@ impl Draw {
 
     /// A number below a count; 0 if that is 0.
     pub fn below(&mut self, count: usize) -> usize {
-        (u64::from(self.word()) * count as u64 >> 32) as usize
+        ((u64::from(self.word()) * count as u64) >> 32) as usize
     }
 
     /// Whether one of so many cases has come up.

@@ -108,7 +108,7 @@ impl Batch<'_> {
             }
             let input = self.input(known, counter, u16::MAX);
             let seen = self.timed(&input, place, &mut counts);
-            if counter % SAMPLE == 0 {
+            if counter.is_multiple_of(SAMPLE) {
                 counts.sampled += 1;
                 counts.documents += u64::from(input.is_document());
             }
@@ -175,10 +175,12 @@ impl Batch<'_> {
             *count += 1;
         } else if counts.kinds.len() < MOST_KINDS {
             counts.kinds.insert(kind.clone(), 1);
-            if self.old.len() < MOST_KEPT && input.bytes.len() <= LARGEST_KEPT && self.old.insert(kind) {
-                if let Some(found) = &self.found {
-                    super::keep(input, &found.join("next").join(format!("{counter:010}")))?;
-                }
+            if self.old.len() < MOST_KEPT
+                && input.bytes.len() <= LARGEST_KEPT
+                && self.old.insert(kind)
+                && let Some(found) = &self.found
+            {
+                super::keep(input, &found.join("next").join(format!("{counter:010}")))?;
             }
         }
         Ok(())

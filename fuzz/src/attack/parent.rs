@@ -49,8 +49,11 @@ struct Front {
     broken: BTreeMap<String, u64>,
 }
 
+/// A target with what came of its inputs.
+pub type Counted = (&'static Target, Counts);
+
 /// Attacks; what came of each target, and of what broke the inputs that were kept.
-pub fn attack(options: &Options) -> Result<(Vec<(&'static Target, Counts)>, Vec<String>), String> {
+pub fn attack(options: &Options) -> Result<(Vec<Counted>, Vec<String>), String> {
     let fault = |error: std::io::Error| format!("{}: {error}", options.place.display());
     fs::create_dir_all(&options.place).map_err(fault)?;
     // A build may replace the program while it runs.
