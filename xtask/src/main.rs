@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every check of the project in one command, with nothing to install beforehand.
 
 mod architecture;
+mod around_the_disk;
 mod bench;
 mod exports;
 mod fuzz;
@@ -53,6 +54,7 @@ type Check = (&'static str, When, fn(&Path) -> Outcome);
 const CHECKS: &[Check] = &[
     ("format", When::Always, |root| cargo(root, &["fmt", "--all", "--check"])),
     ("no cycles", When::Always, layers::no_cycles),
+    ("files by one way", When::Always, around_the_disk::nobody),
     ("paths in ARCHITECTURE.md", When::Always, architecture::paths_exist),
     ("the example in README.md", When::Always, architecture::example_runs),
     ("lints", When::Always, |root| cargo(root, &[&["clippy", "--workspace", "--all-targets"], DENIED].concat())),

@@ -57,6 +57,11 @@ pub trait Watcher: Send + Sync {
         bytes.len()
     }
 
+    /// Whether what is to be synced really goes to the disk. A watcher that stands for a disk of its own saves the time.
+    fn syncs(&self) -> bool {
+        true
+    }
+
     /// Something was done.
     fn after(&self, _path: &Path, _act: Act<'_>) {}
 }
@@ -127,6 +132,12 @@ fn done<T>(path: &Path, act: Act<'_>, work: impl FnOnce() -> io::Result<T>) -> i
     Ok(made)
 }
 
+/// Syncs something, unless a watcher lets that fail or does it instead.
+fn synced(path: &Path, act: Act<'_>, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let real = watcher(path).is_none_or(|watcher| watcher.syncs());
+    done(path, act, || if real { work() } else { Ok(()) })
+}
+
 /// Whether something is there. That it cannot be seen is another answer than that it is not there.
 pub fn exists(path: &Path) -> io::Result<bool> {
     match done(path, Act::Look, || path.try_exists()) {
@@ -168,10 +179,9 @@ pub fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// The content of a file. One that changes meanwhile is refused.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let Reader { mut file, opened, .. } = open(path)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(opened.0).unwrap_or(0).min(1 << 30));
-    done(path, Act::Read, || file.read_to_end(&mut bytes))?;
-    unchanged(&file, opened)?;
+    let mut reader = open(path)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(reader.opened.0).unwrap_or(0).min(1 << 30));
+    reader.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -215,7 +225,13 @@ pub fn open(path: &Path) -> io::Result<Reader> {
 impl Read for Reader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Self { file, path, opened } = self;
-        let count = done(path, Act::Read, || file.read(buffer))?;
+        let count = loop {
+            match done(path, Act::Read, || file.read(buffer)) {
+                // Not all who read try again by themselves.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                count => break count?,
+            }
+        };
         if count == 0 && !buffer.is_empty() {
             unchanged(file, *opened)?;
         }
@@ -250,7 +266,7 @@ impl Writer {
 
     /// Brings to the disk what was written.
     pub fn sync(&self) -> io::Result<()> {
-        done(&self.path, Act::Sync, || self.file.sync_all())
+        synced(&self.path, Act::Sync, || self.file.sync_all())
     }
 }
 
@@ -359,7 +375,7 @@ pub fn handle(directory: &Path) -> io::Result<File> {
 /// Brings the names in a directory to the disk: what was made, renamed and removed there. Without this, a loss of power may
 /// undo a rename long after it was made.
 pub fn sync_directory(directory: &Path) -> io::Result<()> {
-    done(directory, Act::SyncDirectory, || {
+    synced(directory, Act::SyncDirectory, || {
         #[cfg(unix)]
         match File::open(directory)?.sync_all() {
             // Some file systems of networks and of users' programs cannot: they are as safe as they are.

@@ -92,7 +92,11 @@ pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
         let (temporary, file) = fresh(disk::parent(path), |path| {
             let file = disk::create(path)?;
             // Whoever cleans up may have come between.
-            if file.hold() && disk::is_file(path) { Ok(file) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+            if file.hold() && disk::is_file(path) {
+                return Ok(file);
+            }
+            let _ = disk::remove(path);
+            Err(io::ErrorKind::AlreadyExists.into())
         })?;
         let mut prepared = Prepared { temporary: Some(temporary), path: path.to_owned(), _file: file };
         let mut writer = BufWriter::with_capacity(1 << 16, &mut prepared._file);

@@ -292,11 +292,10 @@ pub fn disturbed(
             }
         }
         Disturbance::Readers(run) => {
-            let readers: [&[&str]; 3] = [
-                &["explain", run],
-                &["export", run, "--to", "json", "--out", "/dev/null/x", "--quiet"],
-                &["check", run],
-            ];
+            // Outside of the episode, and on another file system where that is in memory.
+            let out = place.material.with_file_name("reader.json").to_string_lossy().into_owned();
+            let export = ["export", run, "--to", "json", "--out", &out, "--force", "--quiet"];
+            let readers: [&[&str]; 3] = [&["explain", run], &export, &["check", run]];
             for _ in 0..3 {
                 thread::sleep(moment / 3);
                 let words = readers[chance.below(readers.len())];

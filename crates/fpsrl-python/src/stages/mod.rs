@@ -437,12 +437,12 @@ pub fn load(
     });
     problem.world.simulator = simulator.clone().map(|simulator| fpsrl::world::OwnSimulator::new(simulator));
     let loaded = watched(py, None, About::Run, |_| {
-        let there = |name: &str| run.file(name).exists();
         let log = run.log(&problem)?;
-        let judged = (there("policy.json") && there("world.json")).then(|| run.judged(&problem)).transpose()?;
+        let fitted = run.has("world.json")?;
+        let judged = (fitted && run.has("policy.json")?).then(|| run.judged(&problem)).transpose()?;
         let worlds = match &judged {
             Some(judged) => Some(judged.worlds().clone()),
-            None => there("world.json").then(|| run.worlds(&problem)).transpose()?,
+            None => fitted.then(|| run.worlds(&problem)).transpose()?,
         };
         Ok((judged, worlds, log))
     });

@@ -1,8 +1,8 @@
 //! A policy from elsewhere in a run directory: scored like one that was found, and where a search can begin.
 
 use super::directory::RunDirectory;
-use super::graph::{CHECKPOINT, CHECKPOINT_ROWS, GROWTH, POLICY, PROBLEM, START, SUMMARY};
-use crate::error::Result;
+use super::graph::{POLICY, PROBLEM, START, SUMMARY};
+use crate::error::{Error, Result};
 use crate::files;
 use crate::policy::{FuzzyPolicy, RuleSpace};
 use crate::problem::{OrAuto, Problem, WrittenProblem};
@@ -25,9 +25,7 @@ impl RunDirectory {
         }
         self.invalidate(POLICY, progress)?;
         // A search that was interrupted began elsewhere.
-        for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
-            self.remove(under_way)?;
-        }
+        self.forget_search()?;
         files::commit_all(prepared)?;
         Ok(policy)
     }
@@ -36,9 +34,7 @@ impl RunDirectory {
     pub(super) fn begin_with(&self, policy: &FuzzyPolicy) -> Result<()> {
         let prepared = files::prepare_json(&self.file(START), policy)?;
         // A search that was interrupted began elsewhere.
-        for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
-            self.remove(under_way)?;
-        }
+        self.forget_search()?;
         prepared.commit()
     }
 
@@ -60,6 +56,8 @@ impl RunDirectory {
         };
         match alike {
             Ok(problem) if fits(&problem)? => Ok((problem, Some(policy))),
+            // That the problem cannot be read says nothing of its rules.
+            Err(error @ Error::Read { .. }) => Err(error),
             _ => Ok((self.problem_with(change)?, None)),
         }
     }

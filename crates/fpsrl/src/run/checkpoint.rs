@@ -147,8 +147,7 @@ impl<'a> CheckpointKeeper<'a> {
     /// For the searches of a problem. What an earlier one left goes, unless it is gone on from.
     pub(super) fn new(run: &'a RunDirectory, problem: &Problem, options: SearchOptions, begun: &Begun) -> Result<Self> {
         if begun.search.is_none() {
-            run.remove(CHECKPOINT)?;
-            run.remove(CHECKPOINT_ROWS)?;
+            run.drop_checkpoint()?;
         }
         Ok(Self {
             run,
@@ -220,7 +219,7 @@ impl Keeper for CheckpointKeeper<'_> {
         (self.rows, self.written) = (None, 0);
         self.due = Instant::now() + self.options.checkpoint_every;
         match records.is_empty() {
-            true => [CHECKPOINT, CHECKPOINT_ROWS].into_iter().try_for_each(|name| self.run.remove(name)),
+            true => self.run.drop_checkpoint(),
             false => self.begin_rows(records),
         }
     }
@@ -250,7 +249,7 @@ impl Keeper for CheckpointKeeper<'_> {
             },
         )?;
         // The search that it tells of needs no checkpoint any more.
-        [CHECKPOINT, CHECKPOINT_ROWS].into_iter().try_for_each(|name| self.run.remove(name))
+        self.run.drop_checkpoint()
     }
 
     fn broken(&self, problem: String) -> Error {

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
-use super::graph::{self, FRONT, FRONT_TABLE, GRAPH, POLICY, PROBLEM, START, SUMMARY, TRADE_POLICIES, TRANSITIONS};
+use super::graph::{
+    self, CHECKPOINT, CHECKPOINT_ROWS, FRONT, FRONT_TABLE, GRAPH, GROWTH, POLICY, PROBLEM, START, SUMMARY,
+    TRADE_POLICIES, TRANSITIONS,
+};
 use super::lock::{self, Lock};
 use crate::data::{Transitions, csv};
 use crate::error::{Error, Result};
@@ -223,6 +226,9 @@ impl RunDirectory {
         let mut there = graph::after(name);
         there.retain(|later| *later != SUMMARY);
         let there = self.those_there(there)?;
+        if there.contains(&CHECKPOINT) {
+            self.drop_checkpoint()?;
+        }
         there.iter().try_for_each(|later| self.remove(later))?;
         if !there.is_empty() {
             progress.notice(Notice::Removed { origin: name, files: there });
@@ -234,6 +240,22 @@ impl RunDirectory {
     pub(super) fn those_there(&self, names: impl IntoIterator<Item = &'static str>) -> Result<Vec<&'static str>> {
         let there = names.into_iter().map(|name| self.has(name).map(|there| there.then_some(name)));
         there.filter_map(Result::transpose).collect()
+    }
+
+    /// Removes the checkpoint, and for good before the rows that belong to it: without them, nobody could go on from it.
+    pub(super) fn drop_checkpoint(&self) -> Result<()> {
+        if self.has(CHECKPOINT)? {
+            self.remove(CHECKPOINT)?;
+            disk::sync_directory(&self.path).map_err(|source| Error::write(&self.file(CHECKPOINT), source))?;
+        }
+        self.remove(CHECKPOINT_ROWS)
+    }
+
+    /// Removes where a search stands. Without the growth that it belongs to, a checkpoint would be gone on from otherwise: so it
+    /// goes first.
+    pub(super) fn forget_search(&self) -> Result<()> {
+        self.drop_checkpoint()?;
+        self.remove(GROWTH)
     }
 
     /// Removes a file of the run; one that is not there is no error.

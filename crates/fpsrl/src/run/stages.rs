@@ -6,8 +6,7 @@ use std::time::Instant;
 use super::checkpoint::{self, CheckpointKeeper};
 use super::directory::{self, RunDirectory};
 use super::graph::{
-    CHECKPOINT, CHECKPOINT_ROWS, DATA, GROWTH, NFQ, POLICY, PROBLEM, REPORT, SEARCH, SIMPLE, SUMMARY, TRADE,
-    TRADE_POLICIES, TRANSITIONS, WORLD,
+    DATA, NFQ, POLICY, PROBLEM, REPORT, SEARCH, SIMPLE, SUMMARY, TRADE, TRADE_POLICIES, TRANSITIONS, WORLD,
 };
 use super::origins::{self, Change, Origins};
 use crate::baseline::QPolicyKernel;
@@ -193,7 +192,7 @@ impl RunDirectory {
     /// Searches rules with settings that differ from those of the problem file; the file is changed together with
     /// the results, and stays as it is if the search fails.
     pub fn search_for(&self, problem: &Problem, options: SearchOptions, progress: &Progress) -> Result<Summary> {
-        self.remove(GROWTH)?;
+        self.forget_search()?;
         self.search_from(problem, options, Begun::default(), progress)
     }
 
@@ -271,9 +270,7 @@ impl RunDirectory {
             self.write_front(&front, &policies)?;
         }
         files::commit_all(prepared)?;
-        for under_way in [CHECKPOINT, CHECKPOINT_ROWS, GROWTH] {
-            self.remove(under_way)?;
-        }
+        self.forget_search()?;
         Ok(summary)
     }
 

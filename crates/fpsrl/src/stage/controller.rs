@@ -219,8 +219,11 @@ fn certify(
 ) -> Result<Certificate> {
     let tolerance = controller.precision.tolerance();
     // The files are there by now: what goes wrong from here on belongs into the certificate.
-    let verification = execute_quickly(&interface, path, vectors)
-        .unwrap_or_else(|error| Verification::Failed { said: error.to_string() });
+    let verification = match execute_quickly(&interface, path, vectors) {
+        // A disk that does not give back what was written says nothing of the controller.
+        Err(error @ Error::Read { .. }) => return Err(error),
+        executed => executed.unwrap_or_else(|error| Verification::Failed { said: error.to_string() }),
+    };
     let (execution, not_executed) = outcome(verification, &interface, vectors, tolerance);
     Ok(Certificate {
         export_sha256: files::sha256(path)?,

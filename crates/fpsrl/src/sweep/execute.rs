@@ -1,5 +1,6 @@
 //! One run of a sweep: its directory with its log, then every stage, as `fpsrl run --resume` makes them.
 
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -104,7 +105,11 @@ impl Sweep {
     fn is_of_the_disk(&self, error: &Error) -> bool {
         match error {
             Error::Write { .. } => true,
-            Error::Read { path, .. } => path.starts_with(self.directory()),
+            // A log that is missing or nobody's to read is a fault of the runs on it.
+            Error::Read { path, source } => {
+                let named = matches!(source.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
+                !named || path.starts_with(self.directory())
+            }
             _ => false,
         }
     }
