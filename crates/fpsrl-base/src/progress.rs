@@ -36,6 +36,25 @@ pub enum Stage {
     Sweep,
 }
 
+impl Stage {
+    /// What it is called where people read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Import => "read",
+            Self::Generate => "generate",
+            Self::Fit => "fit",
+            Self::Search => "search",
+            Self::Front => "front",
+            Self::Evaluate => "evaluate",
+            Self::Ceiling => "ceiling",
+            Self::Nfq => "nfq",
+            Self::Pi => "pi",
+            Self::Report => "report",
+            Self::Sweep => "sweep",
+        }
+    }
+}
+
 /// What a stage reports. Stages report from several threads.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -66,22 +66,6 @@ struct Current {
     note: String,
 }
 
-fn name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Import => "read",
-        Stage::Generate => "generate",
-        Stage::Fit => "fit",
-        Stage::Search => "search",
-        Stage::Front => "front",
-        Stage::Evaluate => "evaluate",
-        Stage::Ceiling => "ceiling",
-        Stage::Nfq => "nfq",
-        Stage::Pi => "pi",
-        Stage::Report => "report",
-        Stage::Sweep => "sweep",
-    }
-}
-
 impl Drawing {
     fn show(&self, event: &Event) {
         match event {
@@ -104,7 +88,7 @@ impl Drawing {
             false => ProgressDrawTarget::hidden(),
         };
         let bar = ProgressBar::with_draw_target(Some(total), target)
-            .with_prefix(name(stage))
+            .with_prefix(stage.name())
             // Of a stage that has failed, nothing stays on the screen but the error.
             .with_finish(ProgressFinish::AndClear);
         let template = "{prefix:<8} [{bar:30}] {percent:>3} %  {eta} left  {msg}";
@@ -136,7 +120,7 @@ impl Drawing {
             // Of the other stages, the last note tells of a part only.
             let note = if stage == Stage::Search { format!(", {note}") } else { String::new() };
             let ended = if self.stop.is_requested() { "stopped after" } else { "done in" };
-            say(self.quiet, &format!("{:<8} {ended} {:.1} s{note}", name(stage), began.elapsed().as_secs_f64()));
+            say(self.quiet, &format!("{:<8} {ended} {:.1} s{note}", stage.name(), began.elapsed().as_secs_f64()));
         }
     }
 }

@@ -197,7 +197,7 @@ fn draft(origin: &Origin<'_>, guess: Guess) -> Result<Draft> {
     }
     refuse_what_is_too_wide(&guess, table, &table.path)?;
     origin.go_on()?;
-    let mut guess = guess.complete(table);
+    let mut guess = guess.complete_unless(table, &|| origin.go_on().is_err());
     origin.go_on()?;
     add_modes_of_others(origin, &mut guess)?;
     refuse_what_is_no_problem(&guess, table, &table.path)?;

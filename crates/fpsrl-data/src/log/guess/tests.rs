@@ -349,6 +349,13 @@ fn two_columns_of_one_name_take_no_part() {
     assert!(guess.left_out[0].1.contains("rename"));
 }
 
+#[test]
+fn a_guess_that_nobody_waits_for_looks_at_no_column() {
+    let table = table(&Tank::default().text(["PV", "SP", "DV", "MV"], 600));
+    assert!(!Guess::default().complete_unless(&table, &|| false).states.is_empty());
+    assert!(Guess::default().complete_unless(&table, &|| true).states.is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
@@ -379,6 +386,12 @@ proptest! {
         let table = Table { titles: names.clone(), columns, rows, ..Table::default() };
         let guess = Guess::default().complete(&table);
         let _ = guess.settling(&table);
+        // Whenever somebody wants it to end, it ends, and soon.
+        for patience in [0, 1, 4] {
+            let asked = std::cell::Cell::new(0);
+            let stopped = || { asked.set(asked.get() + 1); asked.get() > patience };
+            let _ = Guess::default().complete_unless(&table, &stopped);
+        }
         // Every column has at most one place.
         let mut places: Vec<&String> = guess.states.iter().chain(&guess.actions).collect();
         places.extend(guess.inputs.iter().map(|input| &input.title));
