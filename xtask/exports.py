@@ -1,6 +1,7 @@
 """Exports controllers with every format, and has programs that are not ours run them.
 
-Usage: exports.py FPSRL ROOT DIRECTORY. Prints a line for each export; ends with 1 if any of them is not what the policy is.
+Usage: exports.py FPSRL ROOT DIRECTORY [--long]. Prints a line for each export; ends with 1 if any of them is not what the policy is.
+With --long only the hostile numbers are given, to more controllers, in more ways, and to others each time.
 """
 import concurrent.futures
 import json
@@ -14,7 +15,10 @@ import time
 
 import jsonschema
 
+import hostile_exports
+
 FPSRL, ROOT, DIRECTORY = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+LONG = "--long" in sys.argv[4:]
 GCC = "gcc -std=c99 -O2 -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror"
 SANITISED = " -fsanitize=undefined,float-divide-by-zero -fno-sanitize-recover=all"
 # Debian keeps clang's library for messages in a package of its own; a trap needs none.
@@ -212,6 +216,10 @@ def schemas(policies):
 def main():
     began = time.monotonic()
     DIRECTORY.mkdir(parents=True, exist_ok=True)
+    fixture = pathlib.Path(FPSRL).with_name("hostile_controllers")
+    ways, broken = hostile_exports.run(fixture, FPSRL, DIRECTORY / "hostile", LONG)
+    if LONG:
+        return 1 if broken else 0
     jobs, runs = [], []
     for name in ("mountain-car", "cart-pole-balancing", "cart-pole-swing-up"):
         run = DIRECTORY / f"run-{name}"
@@ -256,7 +264,8 @@ def main():
             precision = "single" if ".single." in label else "double"
             worst[precision] = max(worst[precision], 0.0 if largest != largest else largest)
             print(f"{'ok  ' if passed else 'FAIL'} {label:<34} {largest:8.1e}  {compared:>6} states  {tool.splitlines()[0] if tool else ''}")
-    print(f"{len(results)} exports, {failed} failed; largest differences {worst}; {time.monotonic() - began:.0f} s")
+    failed += broken
+    print(f"{len(results)} exports and {ways} ways of hostile numbers, {failed} failed; largest differences {worst}; {time.monotonic() - began:.0f} s")
     return 1 if failed else 0
 
 

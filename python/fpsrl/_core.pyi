@@ -15,10 +15,12 @@ __all__ = [
     "command",
     "draft",
     "draft_files",
+    "finish",
     "Found",
     "FRAME",
     "imitate",
     "import_policy",
+    "instruction_set",
     "Judged",
     "load",
     "Log",
@@ -27,10 +29,12 @@ __all__ = [
     "Problem",
     "resume",
     "run_in",
+    "Scorer",
     "section_keys",
     "set_threads",
     "Sweep",
     "sweep_log",
+    "Workshop",
     "Worlds",
 ]
 
@@ -54,11 +58,12 @@ def draft_files(
     files: list[_Path],
     directory: _Path,
     known: dict[str, Any],
+    memory: Optional[str] = None,
     separator: Optional[str] = None,
     decimal: Optional[str] = None,
     missing: list[str] = ...,
 ) -> tuple[str, list[str], list[str]]: ...
-def import_policy(path: _Path) -> tuple[Policy, float]: ...
+def import_policy(path: _Path) -> tuple[Policy, float, list[str]]: ...
 def imitate(problem: Problem, states: NDArray[np.float64], actions: NDArray[np.float64]) -> tuple[Policy, float]: ...
 def check(problem: Problem, frames: Optional[list[_Frame]] = None, listener: _Listener = None) -> str: ...
 def check_run(path: _Path) -> str: ...
@@ -70,18 +75,26 @@ def run_in(
     listener: _Listener = None,
     evaluator: Any = None,
 ) -> Judged: ...
-def resume(path: _Path, listener: _Listener = None, evaluator: Any = None) -> Judged: ...
-def finish(path: _Path) -> Optional[tuple[str, Optional[str], bool]]: ...
+def resume(
+    path: _Path, listener: _Listener = None, evaluator: Any = None, allow_process: bool = False
+) -> Judged: ...
+def finish(path: _Path, allow_process: bool = False) -> Optional[tuple[str, Optional[str], bool]]: ...
 def instruction_set() -> str: ...
-def load(path: _Path, simulator: _Simulator = None) -> tuple[Optional[Judged], Optional[Worlds], Log]: ...
+def load(
+    path: _Path, simulator: _Simulator = None, allow_process: bool = False
+) -> tuple[Optional[Judged], Optional[Worlds], Log]: ...
 
 def sweep_log(directory: _Path, name: str, frames: list[_Frame]) -> list[Path]: ...
 
 @final
 class Sweep:
-    def __new__(cls, written: dict[str, Any], path: _Path, problem_path: _Path) -> Sweep: ...
+    def __new__(
+        cls, written: dict[str, Any], path: _Path, problem_path: _Path, allow_process: bool = False
+    ) -> Sweep: ...
     @staticmethod
-    def read(path: _Path) -> Sweep: ...
+    def read(path: _Path, allow_process: bool = False) -> Sweep: ...
+    @property
+    def allow_process(self) -> bool: ...
     @property
     def directory(self) -> Path: ...
     @property
@@ -116,7 +129,11 @@ class Sweep:
 
 @final
 class Problem:
-    def __new__(cls, written: dict[str, Any], path: _Path, simulator: _Simulator = None) -> Problem: ...
+    def __new__(
+        cls, written: dict[str, Any], path: _Path, simulator: _Simulator = None, allow_process: bool = False
+    ) -> Problem: ...
+    @property
+    def allow_process(self) -> bool: ...
     @property
     def name(self) -> str: ...
     @property

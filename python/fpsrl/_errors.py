@@ -6,6 +6,13 @@ import builtins
 from typing import Any, Optional
 
 
+def visible(text: str) -> str:
+    """Text from outside on one line: what a terminal or a page would obey, or hide, is shown by its number."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else f"\\u{{{ord(sign):x}}}" for sign in text)
+
+
 class Error(Exception):
     """Everything that fpsrl refuses or fails at.
 
@@ -54,7 +61,8 @@ class Error(Exception):
         self.column = column
 
     def __str__(self) -> str:
-        return f"{self.message}\nhint: {self.remedy}" if self.remedy else self.message
+        told = f"{self.message}\nhint: {self.remedy}" if self.remedy else self.message
+        return "\n".join(visible(line) for line in told.split("\n"))
 
     def __reduce__(self) -> Any:
         # Exceptions cross processes by pickle, which would otherwise lose what was given by name.

@@ -7,6 +7,7 @@ import html
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._errors import PolicyError
+from ._errors import PolicyError, Warning, visible
 
 if TYPE_CHECKING:
     from ._problem import Problem
@@ -171,7 +172,10 @@ class Policy:
     @classmethod
     def read(cls, path: Union[str, os.PathLike[str]]) -> Policy:
         """Reads rules from a file: ``policy.json``, or another tool's FLL, FCL or FIS."""
-        return cls._of(_core.import_policy(os.fspath(path))[0])
+        inner, _, notes = _core.import_policy(os.fspath(path))
+        for note in notes:
+            warnings.warn(f"{os.fspath(path)}: {note}", Warning, stacklevel=2)
+        return cls._of(inner)
 
     @classmethod
     def from_json(cls, text: str) -> Policy:
@@ -396,7 +400,7 @@ class Policy:
 
     def __repr__(self) -> str:
         actions = ", ".join(action.name for action in self.actions)
-        return f"Policy({len(self.rules)} rules for {actions}, of {', '.join(self.states)})"
+        return visible(f"Policy({len(self.rules)} rules for {actions}, of {', '.join(self.states)})")
 
     def __str__(self) -> str:
         return "\n".join(self.explain())
@@ -569,4 +573,4 @@ def _is_mirrored(content: dict[str, Any]) -> bool:
 
 def escape(text: str) -> str:
     """Text as it may stand in a page."""
-    return html.escape(text, quote=True)
+    return html.escape(visible(text), quote=True)

@@ -77,7 +77,7 @@ class Problem:
             written["name" if is_own else "plant"] = name
         written = _merged(written, {key: value for key, value in given.items() if value is not None})
         written = _merged(written, settings)
-        self._set(written, simulator=_with_largest(simulator, largest_reward))
+        self._set(written, simulator=_with_largest(simulator, largest_reward), allowed=True)
         self._checked()
 
     def _set(
@@ -88,8 +88,11 @@ class Problem:
         found: Sequence[str] = (),
         unknown: Sequence[str] = (),
         text: Optional[str] = None,
+        allowed: bool = False,
     ) -> None:
         self._written = written
+        #: Whether the program may be started that is its world: whoever names it in code has asked for it.
+        self._allowed = allowed
         self._path = path
         self._simulator = simulator
         #: What was found in the log that it was drafted from.
@@ -107,8 +110,11 @@ class Problem:
         return problem
 
     @classmethod
-    def from_toml(cls, source: Union[str, os.PathLike[str]]) -> Problem:
+    def from_toml(cls, source: Union[str, os.PathLike[str]], *, allow_process: bool = False) -> Problem:
         """A problem file: its path, or its text.
+
+        A file may name a program that is the world (``process``), and that may do whatever you may. It is started only with
+        ``allow_process``, here or where it would be started.
 
         >>> import fpsrl
         >>> fpsrl.Problem.from_toml('plant = "mountain-car"\\nhorizon = 100').horizon
@@ -132,7 +138,7 @@ class Problem:
         # A problem is called after its file, as the command has it.
         if not is_text and "name" not in written and "plant" not in written:
             written["name"] = Path(path).stem
-        problem = cls._of(written, path=path, text=text)
+        problem = cls._of(written, path=path, text=text, allowed=allow_process)
         problem._checked()
         return problem
 
@@ -151,12 +157,14 @@ class Problem:
         time: Optional[str] = None,
         episode: Optional[str] = None,
         terminal: Optional[str] = None,
+        memory: Optional[str] = None,
     ) -> Problem:
         """A problem from a log, as ``fpsrl init`` drafts it: what was found is filled in, each thing with its reason.
 
         ``found`` and ``unknown`` of the draft say what was found and what could not be known; ``text`` is the problem file.
         What decides everything and is not sure, the action or the reward, stays open: then whoever uses the draft is told.
         Whatever you know already you name by its column; ``tracks`` are states with the set-points that they are to follow.
+        ``memory`` is what reading a file may take, such as ``"4GB"``; frames have no such limit.
         """
         if not isinstance(tracks or {}, Mapping):
             raise TypeError(f"tracks: {tracks!r} was given where states with their set-points are meant: {{'T': 'T_set'}}")
@@ -177,7 +185,7 @@ class Problem:
         if _frames.is_path(log):
             files = _frames.paths(log)
             directory = str(Path(files[0]).parent)
-            text, found, unknown = _core.draft_files(list(files), directory, known)
+            text, found, unknown = _core.draft_files(list(files), directory, known, memory)
             path = str(Path(directory) / "problem.toml")
         else:
             text, found, unknown = _core.draft(_frames.frames(log), name, known)
@@ -199,11 +207,21 @@ class Problem:
             function = changes.pop("simulator", function)
             simulator = _with_largest(function, changes.pop("largest_reward", largest))
         text = None if changes else self.text
-        more = {"path": self._path, "simulator": simulator, "found": self.found, "unknown": self.unknown, "text": text}
+        more: dict[str, Any] = {"path": self._path, "simulator": simulator, "found": self.found, "unknown": self.unknown}
+        in_code = "process" in changes or "process" in (changes.get("world") or {})
+        more.update(text=text, allowed=self._allowed or in_code)
         problem = type(self)._of(_merged(copy.deepcopy(self._written), changes), **more)
         # What could be used stays usable; a draft may still lack what decides everything.
         if self._is_usable():
             problem._checked()
+        return problem
+
+    def _allowing(self, allow_process: bool) -> Problem:
+        """The same problem, whose program may be started."""
+        if self._allowed or not allow_process:
+            return self
+        problem = copy.copy(self)
+        problem._allowed = True
         return problem
 
     def _is_usable(self) -> bool:
@@ -281,7 +299,7 @@ class Problem:
                 from ._simulator import arrays_of
 
                 simulator = (arrays_of(self._simulator[0]), self._simulator[1])
-            self._core = _core.Problem(written, self._path, simulator)
+            self._core = _core.Problem(written, self._path, simulator, self._allowed)
         return self._core
 
     def _with(self, log: Any) -> tuple[Problem, Optional[list[_frames.Frame]]]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core as core
-from ._errors import LogError, ProblemError, RunError
+from ._errors import LogError, ProblemError, RunError, visible
 from ._events import Progress, listener
 from ._policy import Export, Policy, _export
 from ._problem import Problem, Simulator, _with_largest
@@ -30,6 +30,7 @@ _Path = Union[str, "os.PathLike[str]"]
 def _of_core(inner: core.Problem, like: Problem) -> Problem:
     """A problem as a stage has completed it."""
     problem = Problem._of(core.parse_toml(inner.to_toml(), like._path), path=like._path, simulator=like._simulator)
+    problem._allowed = like._allowed
     problem._core = inner
     return problem
 
@@ -55,7 +56,7 @@ class _Saved(_Lasting):
     def __reduce__(self) -> Any:
         with tempfile.TemporaryDirectory() as parent:
             packed = _packed(self.save(Path(parent) / "run"))
-        return _unpacked, (packed, *(self._problem._simulator or (None, None)))
+        return _unpacked, (packed, *(self._problem._simulator or (None, None)), self._problem._allowed)
 
 
 def _unpack(packed: bytes, directory: _Path) -> None:
@@ -74,11 +75,13 @@ def _packed(directory: _Path) -> bytes:
     return packed.getvalue()
 
 
-def _unpacked(packed: bytes, simulator: Optional[Simulator], largest: Optional[float]) -> Union[Run, Worlds, Log]:
+def _unpacked(
+    packed: bytes, simulator: Optional[Simulator], largest: Optional[float], allowed: bool = False
+) -> Union[Run, Worlds, Log]:
     with tempfile.TemporaryDirectory() as parent:
         directory = Path(parent) / "run"
         _unpack(packed, directory)
-        loaded = load(directory, simulator=simulator, largest_reward=largest)
+        loaded = load(directory, simulator=simulator, largest_reward=largest, allow_process=allowed)
         if isinstance(loaded, Worlds):
             # Its members are made while the files are there.
             len(loaded)
@@ -93,6 +96,7 @@ class Log(_Saved):
         data: A frame of pandas, polars or Arrow, a dictionary of arrays, a data set of Minari or d3rlpy, the path of a file;
             or a list of those, in the order of time. Without it, the problem's own: its file, its plant, its simulator.
         progress: See :data:`fpsrl.Progress`.
+        allow_process: Whether the program may be started that a problem from a file names as its world.
 
     >>> import fpsrl
     >>> log = fpsrl.Log(fpsrl.Problem("mountain-car", samples=400))
@@ -100,8 +104,10 @@ class Log(_Saved):
     (400, ['position', 'velocity', 'force'])
     """
 
-    def __init__(self, problem: Problem, data: Any = None, *, progress: Progress = None) -> None:
-        problem, frames = problem._with(data)
+    def __init__(
+        self, problem: Problem, data: Any = None, *, progress: Progress = None, allow_process: bool = False
+    ) -> None:
+        problem, frames = problem._allowing(allow_process)._with(data)
         self._core = core.Log(problem._checked(), frames, listener(progress))
         self._problem = problem
 
@@ -501,7 +507,7 @@ class Run(_Saved):
         return f"Run({self._problem.name!r}, {self.verdict or 'no verdict'}, promises {told})"
 
     def __str__(self) -> str:
-        return "\n".join([repr(self), *filter(None, [self.reason]), *self.signs, *self.explain()])
+        return "\n".join(visible(line) for line in [repr(self), *filter(None, [self.reason]), *self.signs, *self.explain()])
 
 
 def _meant(given: Any, kind: type[Any], what: str, how: str) -> None:
@@ -549,7 +555,14 @@ def _lent(evaluator: Optional[Evaluator], problem: Optional[Problem]) -> Optiona
     return None if evaluator is None else _Lent(evaluator, problem)
 
 
-def fit(problem: Problem, log: Any = None, *, evaluator: Optional[Evaluator] = None, progress: Progress = None) -> Worlds:
+def fit(
+    problem: Problem,
+    log: Any = None,
+    *,
+    evaluator: Optional[Evaluator] = None,
+    progress: Progress = None,
+    allow_process: bool = False,
+) -> Worlds:
     """Learns worlds: an ensemble, a judge from episodes that no member sees, and the verdict on them.
 
     Args:
@@ -557,11 +570,14 @@ def fit(problem: Problem, log: Any = None, *, evaluator: Optional[Evaluator] = N
         log: A :class:`Log`, or whatever one can be made of. Without it, the problem's own.
         evaluator: Machines that train the networks, such as :class:`fpsrl.ray.Evaluator`. The worlds are the same.
         progress: See :data:`fpsrl.Progress`.
+        allow_process: Whether the program may be started that a problem from a file names as its world.
     """
+    _meant_problem(problem)
+    problem = problem._allowing(allow_process)
     made = _log(problem, log, progress)
     checked = problem._checked() if isinstance(log, Log) else None
     inner = made._core.fit(checked, listener(progress), _lent(evaluator, made._problem))
-    return Worlds._of(inner, made._problem)
+    return Worlds._of(inner, made._problem._allowing(problem._allowed))
 
 
 def search(
@@ -604,6 +620,7 @@ def run(
     force: bool = False,
     evaluator: Optional[Evaluator] = None,
     progress: Progress = None,
+    allow_process: bool = False,
     **settings: Any,
 ) -> Run:
     """The whole method, from a log to a judged policy, as ``fpsrl run`` does it.
@@ -616,10 +633,12 @@ def run(
         force: Whether an old run in that directory gives way.
         evaluator: Machines that train networks and score candidates, such as :class:`fpsrl.ray.Evaluator`.
         progress: See :data:`fpsrl.Progress`.
+        allow_process: Whether the program may be started that a problem from a file names as its world. One that is named in
+            code is asked for already.
         settings: Other settings, as :meth:`Problem.replace` takes them.
     """
     _meant_problem(problem)
-    problem = problem.replace(**settings) if settings else problem
+    problem = (problem.replace(**settings) if settings else problem)._allowing(allow_process)
     if directory is None:
         worlds = fit(problem, log, evaluator=evaluator, progress=progress)
         return search(worlds, evaluator=evaluator, progress=progress).judge(progress=progress)
@@ -635,27 +654,41 @@ def run(
     return Run._of(inner, problem)
 
 
-def resume(directory: _Path, *, evaluator: Optional[Evaluator] = None, progress: Progress = None) -> Run:
-    """Goes on with an interrupted run, and finds what an uninterrupted one finds; with other machines than before, too."""
-    problem = _in(directory)
-    inner = core.resume(os.fspath(directory), listener(progress), _lent(evaluator, problem))
+def resume(
+    directory: _Path,
+    *,
+    evaluator: Optional[Evaluator] = None,
+    progress: Progress = None,
+    allow_process: bool = False,
+) -> Run:
+    """Goes on with an interrupted run, and finds what an uninterrupted one finds; with other machines than before, too.
+
+    A run whose world is a program starts it only with ``allow_process``: it may do whatever you may.
+    """
+    problem = _in(directory, allow_process)
+    inner = core.resume(os.fspath(directory), listener(progress), _lent(evaluator, problem), allow_process)
     return Run._of(inner, problem)
 
 
 def load(
-    directory: _Path, *, simulator: Optional[Simulator] = None, largest_reward: Optional[float] = None
+    directory: _Path,
+    *,
+    simulator: Optional[Simulator] = None,
+    largest_reward: Optional[float] = None,
+    allow_process: bool = False,
 ) -> Union[Run, Worlds, Log]:
     """Loads what a run directory holds: a :class:`Run`; or, where there is none yet, its :class:`Worlds` or its :class:`Log`.
 
-    A run whose world was a function needs that function again, as ``simulator``.
+    A run whose world was a function needs that function again, as ``simulator``. One whose world is a program starts it only with
+    ``allow_process``: it may do whatever you may, so look at ``process`` in the problem.toml of someone else's run first.
     """
     given = _with_largest(simulator, largest_reward)
     if given is not None:
         from ._simulator import arrays_of
 
         given = (arrays_of(given[0]), given[1])
-    judged, worlds, log = core.load(os.fspath(directory), given)
-    problem = _in(directory)
+    judged, worlds, log = core.load(os.fspath(directory), given, allow_process)
+    problem = _in(directory, allow_process)
     if judged is not None:
         return Run._of(judged, problem)
     return Log._of(log, problem) if worlds is None else Worlds._of(worlds, problem)
@@ -670,5 +703,5 @@ def load_run(directory: _Path, **given: Any) -> Run:
     return loaded
 
 
-def _in(directory: _Path) -> Problem:
-    return Problem.from_toml(Path(directory) / "problem.toml")
+def _in(directory: _Path, allow_process: bool = False) -> Problem:
+    return Problem.from_toml(Path(directory) / "problem.toml", allow_process=allow_process)

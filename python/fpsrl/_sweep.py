@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core as core
 from . import _frames
-from ._errors import LogError, ProblemError
+from ._errors import LogError, ProblemError, visible
 from ._events import Progress, listener
 from ._problem import SECTIONS, Problem, _keys
 from ._stages import Log, Run, _Lasting, _lent, _meant_problem, load_run
@@ -64,18 +64,24 @@ class Sweep(_Lasting):
     _core: core.Sweep
     #: What it is made of again in another process.
     _given: tuple[Any, ...]
+    #: Whether its runs may start the programs that are their worlds.
+    _allowed: bool
 
     @classmethod
-    def _of(cls, given: tuple[Any, ...]) -> Sweep:
+    def _of(cls, given: tuple[Any, ...], allowed: bool) -> Sweep:
         sweep = cls.__new__(cls)
-        sweep._given = given
-        sweep._core = core.Sweep.read(*given) if len(given) == 1 else core.Sweep(*given)
+        sweep._given, sweep._allowed = given, allowed
+        if len(given) == 1:
+            sweep._core = core.Sweep.read(given[0], allowed)
+        else:
+            sweep._core = core.Sweep(given[0], given[1], given[2], allowed)
         return sweep
 
     @classmethod
-    def read(cls, path: _Path) -> Sweep:
-        """A sweep from its file, as ``fpsrl sweep`` takes it."""
-        return cls._of((str(Path(os.fspath(path)).absolute()),))
+    def read(cls, path: _Path, *, allow_process: bool = False) -> Sweep:
+        """A sweep from its file, as ``fpsrl sweep`` takes it. A program that its problem names as the world is started only with
+        ``allow_process``."""
+        return cls._of((str(Path(os.fspath(path)).absolute()),), allow_process)
 
     @classmethod
     def plan(
@@ -89,6 +95,7 @@ class Sweep(_Lasting):
         seeds: _Numbers = 1,
         bootstrap: _Numbers = 0,
         logs: Union[None, Sequence[Any], Mapping[str, Any]] = None,
+        allow_process: bool = False,
     ) -> Sweep:
         """Plans a sweep and checks every run of it; nothing is made. The arguments are those of :func:`fpsrl.sweep`."""
         _meant_problem(problem)
@@ -101,6 +108,7 @@ class Sweep(_Lasting):
             told = "a sweep begins with the data themselves, and a Log was given"
             raise LogError(told, remedy="give the frame or the file that the log was made of")
         whole = Path(os.fspath(directory)).absolute()
+        allowed = allow_process or problem._allowed
         written: dict[str, Any] = {
             "problem": problem._written,
             "runs": str(whole),
@@ -113,14 +121,14 @@ class Sweep(_Lasting):
         path = str(whole.parent / "the sweep")
         if log is None and logs is None:
             problem._with(None)
-            return cls._of((written, path, problem_path))
+            return cls._of((written, path, problem_path), allowed)
         # What is wrong with the settings is said before any log is written.
-        cls._of((_on(written, problem, core.FRAME), path, problem_path))
+        cls._of((_on(written, problem, core.FRAME), path, problem_path), allowed)
         if log is not None:
-            return cls._of((_on(written, problem, _files(problem, log, whole, "log")), path, problem_path))
+            return cls._of((_on(written, problem, _files(problem, log, whole, "log")), path, problem_path), allowed)
         named = logs.items() if isinstance(logs, Mapping) else [(None, one) for one in logs or ()]
         files = [_files(problem, one, whole, name or f"log-{index + 1}") for index, (name, one) in enumerate(named)]
-        return cls._of(({**written, "logs": files}, path, problem_path))
+        return cls._of(({**written, "logs": files}, path, problem_path), allowed)
 
     @property
     def directory(self) -> Path:
@@ -214,7 +222,7 @@ class Sweep(_Lasting):
 
     def load(self, name: str) -> Run:
         """A run by its name."""
-        return load_run(self._core.place(name))
+        return load_run(self._core.place(name), allow_process=self._allowed)
 
     def report(self, path: Optional[_Path] = None) -> str:
         """The page about all runs. It is returned, and written where a path says so; ``sweep.html`` in the directory has it too."""
@@ -224,14 +232,14 @@ class Sweep(_Lasting):
         return page
 
     def __reduce__(self) -> Any:
-        return Sweep._of, (self._given,)
+        return Sweep._of, (self._given, self._allowed)
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __repr__(self) -> str:
         told = f"Sweep({len(self)} runs in {str(self.directory)!r}"
-        return f"{told}, varying {', '.join(self.varied)})" if self.varied else f"{told})"
+        return visible(f"{told}, varying {', '.join(self.varied)})" if self.varied else f"{told})")
 
     def _repr_html_(self) -> str:
         from ._policy import escape
@@ -262,6 +270,7 @@ def sweep(
     shared: bool = False,
     progress: Progress = None,
     retry: bool = False,
+    allow_process: bool = False,
 ) -> Sweep:
     """Makes many runs of a problem, as ``fpsrl sweep`` does it: which settings matter, what is chance, which rules come back.
 
@@ -283,6 +292,8 @@ def sweep(
         shared: Whether those machines see the directory at the same path, and work in it.
         progress: See :data:`fpsrl.Progress`.
         retry: Try runs that have failed again.
+        allow_process: Whether the program may be started, here or on those machines, that a problem from a file names as its
+            world.
 
     >>> import fpsrl, tempfile
     >>> small = {"world": {"epochs": 3, "members": 2}, "search": {"budget": "20000 steps"}}
@@ -293,6 +304,7 @@ def sweep(
     ['rules=1,seed=1', 'rules=1,seed=2', 'rules=2,seed=1', 'rules=2,seed=2']
     """
     more: dict[str, Any] = {"grid": grid, "runs": runs, "seeds": seeds, "bootstrap": bootstrap, "logs": logs}
+    more["allow_process"] = allow_process
     planned = Sweep.plan(problem, log, directory=directory, **more)
     return planned.conduct(workers=workers, retry=retry, evaluator=evaluator, shared=shared, progress=progress)
 

@@ -35,7 +35,7 @@ fn faults(root: &Path) -> Result<Vec<String>, String> {
         })
         .collect();
     let mut faults = told("the crates", &crate_needs(&manifests));
-    for directory in crates.iter().map(PathBuf::as_path).chain([Path::new("bench"), Path::new("xtask")]) {
+    for directory in crates.iter().map(PathBuf::as_path).chain(["bench", "fuzz", "xtask"].map(Path::new)) {
         for start in ["src/lib.rs", "src/main.rs"].map(|file| directory.join(file)) {
             if root.join(&start).exists() {
                 let name = directory.file_name().unwrap_or_default().to_string_lossy();

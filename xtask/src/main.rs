@@ -4,6 +4,7 @@ mod architecture;
 mod around_the_disk;
 mod bench;
 mod exports;
+mod fuzz;
 mod layers;
 mod outside;
 mod own_logs;
@@ -74,7 +75,8 @@ const CHECKS: &[Check] = &[
     ("packages", When::Whole, |root| {
         // What they depend on was downloaded for the tests; asking the registry again would take longer than the check.
         let options = ["--no-verify", "--allow-dirty", "--offline", "--quiet"];
-        let all = ["package", "--workspace", "--exclude", "xtask", "--exclude", "fpsrl-bench"];
+        let all =
+            ["package", "--workspace", "--exclude", "xtask", "--exclude", "fpsrl-bench", "--exclude", "fpsrl-fuzz"];
         cargo(root, &[all.as_slice(), &options].concat())
     }),
     ("plain readers read a run", When::Whole, outside::plain_readers),
@@ -102,6 +104,8 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => report(bench::bench(&root(), rest)),
         #[cfg(unix)]
         ["soak", rest @ ..] => report(soak::soak(&root(), rest)),
+        ["exports", rest @ ..] => report(exports::asked_for(&root(), rest)),
+        ["fuzz", rest @ ..] => report(fuzz::fuzz(&root(), rest)),
         ["help" | "--help" | "-h"] => {
             println!("{}", usage());
             ExitCode::SUCCESS
@@ -119,6 +123,8 @@ fn usage() -> String {
         bench::USAGE,
         #[cfg(unix)]
         soak::USAGE,
+        exports::USAGE,
+        fuzz::USAGE,
     ];
     all.join("\n\n")
 }

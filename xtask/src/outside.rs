@@ -216,7 +216,7 @@ pub fn install(program: &Program) -> Result<(), String> {
 }
 
 /// Installs Debian packages unless what they bring is there already.
-fn install_unless(is_there: impl Fn() -> bool, what: &str, packages: &[&str]) -> Result<(), String> {
+pub fn install_unless(is_there: impl Fn() -> bool, what: &str, packages: &[&str]) -> Result<(), String> {
     if is_there() {
         return Ok(());
     }
@@ -225,7 +225,8 @@ fn install_unless(is_there: impl Fn() -> bool, what: &str, packages: &[&str]) ->
         succeeds(Command::new("apt-get").args(words).stdout(Stdio::null()))
             || succeeds(Command::new("sudo").args(["--non-interactive", "apt-get"]).args(words).stdout(Stdio::null()))
     };
-    let install = [&["install", "--yes", "--no-install-recommends"], packages].concat();
+    // What a user has installed stays.
+    let install = [&["install", "--yes", "--no-remove", "--no-install-recommends"], packages].concat();
     // A machine that is new knows of no package yet.
     let _ = apt(&install) || (apt(&["update"]) && apt(&install));
     if is_there() { Ok(()) } else { Err(format!("{what} not available (Debian packages {})", packages.join(", "))) }

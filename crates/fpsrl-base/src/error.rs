@@ -1,9 +1,18 @@
 //! What can go wrong, where, and what to do about it.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::frame::is_frame;
+use crate::reason::{self, Reason};
 use crate::remedy::Remedy;
+use crate::visible::{self, shortened};
+
+/// Characters of a setting's value that are shown.
+const LONGEST_VALUE: usize = 200;
+
+/// Characters of a name that may have been meant otherwise.
+const LONGEST_MISTYPED: usize = 200;
 
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -12,11 +21,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// The message says what is wrong and where; [`Error::hint`] says what to do;
 /// [`Error::is_users`] tells a mistake of the user's from a failure of ours.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// A name that is not known: a problem, a column, a trainer.
-    #[error("there is no {kind} called `{name}`")]
     UnknownName {
         /// What kind of thing was looked for, such as "problem" or "column".
         kind: &'static str,
@@ -26,7 +34,6 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A setting whose value is out of its range.
-    #[error("`{key}` is {value}, but {rule}")]
     Setting {
         /// The setting's key, as in the problem file: `search.particles`.
         key: String,
@@ -38,7 +45,6 @@ pub enum Error {
         remedy: Remedy,
     },
     /// A file that does not have the form it should have.
-    #[error("{}{}: {problem}", path.display(), at(*line, column.as_deref()))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -52,7 +58,6 @@ pub enum Error {
         remedy: Remedy,
     },
     /// A cell that cannot be used, in a table that has rows but no lines: a file of arrays, or a data frame.
-    #[error("{}, row {}{}: {problem}", path.display(), row_of(path, *row), at(None, Some(column)))]
     Cell {
         /// The file, or [`FRAME`](crate::frame::FRAME).
         path: PathBuf,
@@ -66,7 +71,6 @@ pub enum Error {
         remedy: Remedy,
     },
     /// A file written by a newer version of fpsrl.
-    #[error("{} has format version {found}, and this fpsrl reads up to version {supported}", path.display())]
     NewerFormat {
         /// The file.
         path: PathBuf,
@@ -76,7 +80,6 @@ pub enum Error {
         supported: u64,
     },
     /// A file could not be read.
-    #[error("{} cannot be read: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -84,7 +87,6 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file could not be written; what stood there before is untouched.
-    #[error("{} cannot be written: {source}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -92,19 +94,16 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A run directory that is there already.
-    #[error("the run directory {} exists already", path.display())]
     RunExists {
         /// The directory.
         path: PathBuf,
     },
     /// A run directory that another process writes in.
-    #[error("the run directory {} is in use: another fpsrl is at work there", path.display())]
     Busy {
         /// The directory.
         path: PathBuf,
     },
     /// Something else than a run directory was given.
-    #[error("{} is not a run directory: {why}", path.display())]
     NotARun {
         /// What was given.
         path: PathBuf,
@@ -112,7 +111,6 @@ pub enum Error {
         why: &'static str,
     },
     /// A stage needs a file that an earlier stage writes.
-    #[error("{} is missing: `{stage}` writes it", path.display())]
     StageMissing {
         /// The file.
         path: PathBuf,
@@ -120,7 +118,6 @@ pub enum Error {
         stage: &'static str,
     },
     /// Files of a run that do not belong together.
-    #[error("{} does not fit {}: {problem}", path.display(), other.display())]
     Mismatch {
         /// The file that does not fit.
         path: PathBuf,
@@ -132,7 +129,6 @@ pub enum Error {
         remedy: Remedy,
     },
     /// Something asked for that only a problem with a built-in plant can do.
-    #[error("{what} needs the true plant, and the problem `{problem}` has none")]
     NoPlant {
         /// What was asked for.
         what: &'static str,
@@ -140,13 +136,11 @@ pub enum Error {
         problem: String,
     },
     /// The user stopped the work.
-    #[error("stopped before the {stage} was finished")]
     Stopped {
         /// What was interrupted.
         stage: &'static str,
     },
     /// Other machines that should have worked for this one could not.
-    #[error("{problem}")]
     Elsewhere {
         /// What went wrong, and on which machine.
         problem: String,
@@ -154,8 +148,64 @@ pub enum Error {
         remedy: Remedy,
     },
     /// A failure of ours, which no input should be able to cause.
-    #[error("internal failure: {0}")]
     Internal(&'static str),
+}
+
+impl Error {
+    /// What is wrong and where, with whatever stands in it.
+    fn words(&self) -> String {
+        match self {
+            Self::UnknownName { kind, name, .. } => format!("there is no {kind} called `{name}`"),
+            Self::Setting { key, value, rule, .. } => {
+                format!("`{key}` is {}, but {rule}", shortened(value, LONGEST_VALUE))
+            }
+            Self::Malformed { path, line, column, problem, .. } => {
+                format!("{}{}: {problem}", visible::path(path), at(*line, column.as_deref()))
+            }
+            Self::Cell { path, row, column, problem, .. } => {
+                format!("{}, row {}{}: {problem}", visible::path(path), row_of(path, *row), at(None, Some(column)))
+            }
+            Self::NewerFormat { path, found, supported } => format!(
+                "{} has format version {found}, and this fpsrl reads up to version {supported}",
+                visible::path(path)
+            ),
+            Self::Read { path, source } => format!("{} cannot be read: {}", visible::path(path), reason::told(source)),
+            Self::Write { path, source } => {
+                format!("{} cannot be written: {}", visible::path(path), reason::told(source))
+            }
+            Self::RunExists { path } => format!("the run directory {} exists already", visible::path(path)),
+            Self::Busy { path } => {
+                format!("the run directory {} is in use: another fpsrl is at work there", visible::path(path))
+            }
+            Self::NotARun { path, why } => format!("{} is not a run directory: {why}", visible::path(path)),
+            Self::StageMissing { path, stage } => format!("{} is missing: `{stage}` writes it", visible::path(path)),
+            Self::Mismatch { path, other, problem, .. } => {
+                format!("{} does not fit {}: {problem}", visible::path(path), visible::path(other))
+            }
+            Self::NoPlant { what, problem } => {
+                format!("{what} needs the true plant, and the problem `{problem}` has none")
+            }
+            Self::Stopped { stage } => format!("stopped before the {stage} was finished"),
+            Self::Elsewhere { problem, .. } => problem.clone(),
+            Self::Internal(what) => format!("internal failure: {what}"),
+        }
+    }
+}
+
+/// What is wrong and where, on one line: names from outside are shown, not obeyed.
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&visible::message(&self.words()))
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Read { source, .. } | Self::Write { source, .. } => Some(source),
+            _ => None,
+        }
+    }
 }
 
 /// Advice to write somewhere else.
@@ -203,23 +253,8 @@ impl Error {
                 return (!remedy.is_empty()).then(|| remedy.clone());
             }
             Error::NewerFormat { .. } => "use the fpsrl that wrote it, or a newer one".into(),
-            Error::Read { source, .. } => match source.kind() {
-                std::io::ErrorKind::NotFound => "check the path",
-                std::io::ErrorKind::PermissionDenied => "check the file's permissions",
-                std::io::ErrorKind::ResourceBusy => "let whoever writes it finish, then try again",
-                _ => "check that the file is whole and the disk works",
-            }
-            .into(),
-            Error::Write { source, .. } => match source.kind() {
-                std::io::ErrorKind::PermissionDenied => elsewhere("choose another directory"),
-                std::io::ErrorKind::AlreadyExists => {
-                    elsewhere("choose another name").then(", or overwrite it with ").option("force", None)
-                }
-                std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                    elsewhere("free some space, or choose another disk")
-                }
-                _ => elsewhere("check the disk, or choose another directory"),
-            },
+            Error::Read { source, .. } => Reason::of(source).remedy_of_reading(),
+            Error::Write { source, .. } => Reason::of(source).remedy_of_writing(),
             Error::RunExists { path } => elsewhere("choose another directory")
                 .then(", overwrite it with ")
                 .option("force", None)
@@ -268,8 +303,14 @@ impl Error {
 
 /// The known name that takes the fewest edits to reach from `name`, if few enough.
 pub fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+    // The work grows with the product of the lengths, and nobody mistypes what is longer.
+    let is_short = |text: &str| text.chars().nth(LONGEST_MISTYPED).is_none();
+    if !is_short(name) {
+        return None;
+    }
     known
         .iter()
+        .filter(|candidate| is_short(candidate))
         .map(|candidate| (edits(name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= 2.max(candidate.chars().count() / 3))
         .min_by_key(|(distance, _)| *distance)
@@ -322,5 +363,56 @@ mod tests {
             remedy: Remedy::default(),
         };
         assert_eq!(error.to_string(), "log.csv, line 3, column `theta`: `abc` is not a number");
+    }
+
+    #[test]
+    fn names_from_outside_are_shown_and_not_obeyed() {
+        let name = "\u{1b}[2J\r\nerror: all is well\u{202e}".to_owned();
+        let errors = [
+            Error::UnknownName { kind: "column", name: name.clone(), known: vec![name.clone()] },
+            Error::setting(
+                "data.file",
+                &name,
+                format!("it is called {name}"),
+                format!("call it otherwise than {name}"),
+            ),
+            Error::Malformed {
+                path: name.clone().into(),
+                line: None,
+                column: Some(name.clone()),
+                problem: name.clone(),
+                remedy: Remedy::words(&name).stage("run", Some(name.as_ref())).option("out", Some(&name)),
+            },
+            Error::read(name.as_ref(), std::io::Error::other(name.clone())),
+            Error::StageMissing { path: format!("{name}/x").into(), stage: "fit" },
+            Error::RunExists { path: name.clone().into() },
+        ];
+        for error in errors {
+            let said = format!("{error} {}", error.hint().unwrap());
+            assert!(!said.chars().any(visible::acts), "{said:?}");
+            assert!(said.contains("all is well"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_hundred_kilobytes_is_not_echoed() {
+        let name = "x".repeat(100_000);
+        let known: Vec<String> = (0..2_000).map(|index| format!("{name}{index}")).take(3).collect();
+        let errors = [
+            Error::UnknownName { kind: "column", name: name.clone(), known },
+            Error::setting(&name, &name, "it is too long", format!("`{name}` is one of {name}")),
+            Error::Malformed {
+                path: "log.csv".into(),
+                line: Some(1),
+                column: Some(name.clone()),
+                problem: format!("`{name}` stands there twice, beside {name}"),
+                remedy: Remedy::words(format!("rename `{name}`")),
+            },
+        ];
+        for error in errors {
+            assert!(error.to_string().chars().count() < 4_500, "{}", error.to_string().len());
+            assert!(error.hint().unwrap().chars().count() < 4_500);
+            assert!(error.to_string().contains("characters)"), "{error}");
+        }
     }
 }

@@ -372,16 +372,6 @@ pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A number that may be unknown, NaN, which JSON writes as null.
-pub mod unknown {
-    use serde::{Deserialize, Deserializer};
-
-    /// Reads null as NaN.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
-    }
-}
-
 /// Numbers that may be -∞, which JSON cannot say: null stands for it.
 pub mod infinite {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -396,6 +386,21 @@ pub mod infinite {
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
         let values = Vec::<Option<f64>>::deserialize(deserializer)?;
         Ok(values.into_iter().map(|value| value.unwrap_or(f64::NEG_INFINITY)).collect())
+    }
+}
+
+/// A number that may be unknown, which is NaN; null stands for it.
+pub mod unknown {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes what is not finite as null.
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(serializer)
+    }
+
+    /// Reads null as NaN.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
     }
 }
 
@@ -504,6 +509,21 @@ mod tests {
         let back: Content = read_json(&path).unwrap();
         assert_eq!(back, content());
         assert!(back.numbers[1].is_sign_negative());
+    }
+
+    #[test]
+    fn a_number_that_is_unknown_reads_back_as_unknown() {
+        #[derive(Serialize, Deserialize)]
+        struct Share {
+            #[serde(with = "unknown")]
+            error: f64,
+        }
+        let back = |error: f64| -> f64 {
+            let text = to_json(&Share { error }).unwrap();
+            parse_json::<Share>(text.as_bytes(), "data.json".as_ref()).unwrap().error
+        };
+        assert!(back(f64::NAN).is_nan());
+        assert_eq!(back(0.1), 0.1);
     }
 
     #[test]

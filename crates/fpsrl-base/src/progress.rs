@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::visible;
+
 /// A stage of a run, in the order of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
@@ -32,6 +34,25 @@ pub enum Stage {
     Report,
     /// The runs of a sweep are made.
     Sweep,
+}
+
+impl Stage {
+    /// What it is called where people read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Import => "read",
+            Self::Generate => "generate",
+            Self::Fit => "fit",
+            Self::Search => "search",
+            Self::Front => "front",
+            Self::Evaluate => "evaluate",
+            Self::Ceiling => "ceiling",
+            Self::Nfq => "nfq",
+            Self::Pi => "pi",
+            Self::Report => "report",
+            Self::Sweep => "sweep",
+        }
+    }
 }
 
 /// What a stage reports. Stages report from several threads.
@@ -111,8 +132,8 @@ impl fmt::Display for Status {
             Self::Counting => Ok(()),
             Self::At(part) => formatter.write_str(part),
             Self::Best { value, doing } if doing.is_empty() => write!(formatter, "best {value:.3}"),
-            Self::Best { value, doing } => write!(formatter, "best {value:.3}, {doing}"),
-            Self::Training { variable, error } => write!(formatter, "{variable}: error {error:.1e}"),
+            Self::Best { value, doing } => write!(formatter, "best {value:.3}, {}", visible::message(doing)),
+            Self::Training { variable, error } => write!(formatter, "{}: error {error:.1e}", visible::name(variable)),
             Self::Thinning { conditions, value } => write!(formatter, "{conditions} conditions earn {value:.3}"),
             Self::StartState(number) => write!(formatter, "start state {number}"),
             Self::Runs { finished, failed: 0, of } => write!(formatter, "{finished} of {of} runs"),
@@ -169,7 +190,7 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Turning(to) => formatter.write_str(to),
+            Self::Turning(to) => formatter.write_str(&visible::message(to)),
             Self::Removed { origin, files } => {
                 write!(formatter, "removed, because {origin} changes: {}", files.join(", "))
             }
@@ -192,7 +213,7 @@ impl fmt::Display for Notice {
                 formatter.write_str("warning: `policy.mirrored` could not be tested: the log has too few mirror images")
             }
             Self::OutsideLimits { action, rows } => {
-                write!(formatter, "warning: {rows} rows have `{action}` outside of its limits")
+                write!(formatter, "warning: {rows} rows have `{}` outside of its limits", visible::name(action))
             }
         }
     }

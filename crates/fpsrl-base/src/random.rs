@@ -68,6 +68,8 @@ pub enum Purpose {
     Process = 41,
     /// Which episodes of a log are drawn, with replacement, for a run of a sweep.
     Bootstrap = 70,
+    /// What a standing attack changes in files that are read.
+    Attack = 80,
 }
 
 /// A source of random numbers for one seed and one purpose.

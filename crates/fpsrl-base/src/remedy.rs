@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::visible;
+
 /// What to do about an error.
 ///
 /// ```
@@ -51,7 +53,8 @@ impl Remedy {
 
     /// Goes on with words.
     pub fn then(mut self, words: impl Into<String>) -> Self {
-        self.0.push(Part::Words(words.into()));
+        // Names from outside stand in them: whoever tells them need not think of that.
+        self.0.push(Part::Words(visible::message(&words.into())));
         self
     }
 
@@ -89,7 +92,7 @@ impl fmt::Display for Remedy {
         formatter.write_str(&self.told(|part| match part {
             Part::Words(words) => words.clone(),
             Part::Stage { name, .. } => format!("`{name}`"),
-            Part::Option { name, value: Some(value) } => format!("`{name} = {value}`"),
+            Part::Option { name, value: Some(value) } => format!("`{name} = {}`", visible::message(value)),
             Part::Option { name, value: None } => format!("`{name}`"),
         }))
     }

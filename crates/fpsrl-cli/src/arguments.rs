@@ -105,10 +105,11 @@ Examples:
   fpsrl evaluate runs/mountain-car-seed1 --ceiling";
 
 /// What a run that goes on has already.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 17] = [
     "problem",
     "seed",
     "samples",
+    "memory",
     "world",
     "rules",
     "front",
@@ -313,6 +314,10 @@ pub struct New {
     /// Transitions to generate
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<usize>,
+    /// Memory that reading a file of the log may take [default: that of the problem file; else 160 MB, and 16 times the
+    /// file's size]
+    #[arg(long, value_name = "SIZE", value_parser = own_log::memory)]
+    pub memory: Option<u64>,
     /// What the world model is made of: mlp, ensemble, gp, forest, or auto
     #[arg(long, value_name = "KIND")]
     pub world: Option<String>,
@@ -401,6 +406,10 @@ pub struct Manner {
     /// Show neither progress nor table, only errors
     #[arg(short, long)]
     pub quiet: bool,
+    /// Start the program that the problem names as its world (`process`). It may do whatever you may: see what it is before you
+    /// allow it in a file of someone else's
+    #[arg(long)]
+    pub allow_process: bool,
 }
 
 /// A time that a pause can last.
@@ -495,6 +504,7 @@ impl New {
     pub fn apply(&self, written: &mut WrittenProblem) {
         written.system.seed = self.seed.or(written.system.seed);
         written.data.samples = self.samples.or(written.data.samples);
+        written.data.allow(self.memory);
         written.world.kind = self.world.clone().or(written.world.kind.take());
         self.swarm.apply(written);
     }

@@ -4,16 +4,16 @@ mod operators;
 mod report;
 mod sweep;
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fpsrl::problem::{OptimiserKind, WrittenProblem};
+use fpsrl::problem::{OptimiserKind, Problem, WrittenProblem};
 use fpsrl::reproduce::Reproduction;
 use fpsrl::run::{self, RunDirectory};
 use fpsrl::run::{REPORT, ReportOptions};
 use fpsrl::search::SearchOptions;
 use fpsrl::stage::Cluster;
+use fpsrl::world::process::Permission;
 
 use crate::arguments::{
     Arguments, EvaluateArguments, Existing, FitArguments, Machines, Manner, New, NfqArguments, ReproduceArguments,
@@ -23,6 +23,8 @@ use crate::exports;
 use crate::own_log;
 use crate::progress::Bars;
 use crate::table;
+use crate::terminal::{self, argument};
+use crate::trust;
 use crate::{Failure, Host};
 
 /// Does what the arguments say.
@@ -35,8 +37,9 @@ pub fn execute(arguments: &Arguments, host: &dyn Host) -> Result<(), Failure> {
         Verb::Init(arguments) => own_log::draft(arguments),
         Verb::Check(arguments) => own_log::check(arguments),
         Verb::Generate(new) => {
+            let planned = Planned::of(new)?;
             let bars = begin(&new.manner);
-            let run = generate(new, &bars)?;
+            let run = planned.generate(&bars)?;
             finish(&run, &new.manner, &bars)
         }
         Verb::Fit(FitArguments { existing, machines }) => {
@@ -69,10 +72,11 @@ pub fn execute(arguments: &Arguments, host: &dyn Host) -> Result<(), Failure> {
 
 fn run_all(arguments: &RunArguments, host: &dyn Host) -> Result<(), Failure> {
     let manner = &arguments.new.manner;
+    let planned = Planned::of(&arguments.new)?;
     let bars = begin(manner);
     // Machines that are not there are better known before than after the log was read.
     let cluster = arguments.machines.of(host)?;
-    let run = generate(&arguments.new, &bars)?.on(cluster);
+    let run = planned.generate(&bars)?.on(cluster);
     let _lock = run.lock()?;
     let options = arguments.pace.options(&run.problem()?);
     let stages = || {
@@ -84,14 +88,15 @@ fn run_all(arguments: &RunArguments, host: &dyn Host) -> Result<(), Failure> {
         }
         run.report(&ReportOptions::default(), &bars)
     };
-    stages().map_err(|error| resumable(error, run.path()))?;
+    stages().map_err(|error| resumable(error, &run))?;
     finish(&run, manner, &bars)
 }
 
 fn resume(directory: &Path, arguments: &RunArguments, host: &dyn Host) -> Result<(), Failure> {
     let manner = &arguments.new.manner;
+    let run = opened(directory, manner)?;
     let bars = begin(manner);
-    let run = RunDirectory::open(directory)?.on(arguments.machines.of(host)?);
+    let run = run.on(arguments.machines.of(host)?);
     let _lock = run.lock()?;
     let options = arguments.pace.options(&run.problem()?);
     let stages = || {
@@ -101,7 +106,7 @@ fn resume(directory: &Path, arguments: &RunArguments, host: &dyn Host) -> Result
         }
         run.report(&ReportOptions::default(), &bars)
     };
-    stages().map_err(|error| resumable(error, directory))?;
+    stages().map_err(|error| resumable(error, &run))?;
     finish(&run, manner, &bars)
 }
 
@@ -112,14 +117,16 @@ fn wants_ceiling(run: &RunDirectory) -> fpsrl::Result<bool> {
 }
 
 /// An interruption says how to go on.
-fn resumable(error: fpsrl::Error, directory: &Path) -> Failure {
+fn resumable(error: fpsrl::Error, run: &RunDirectory) -> Failure {
+    let allow = if run.permission() == Permission::Allowed { " --allow-process" } else { "" };
+    let again = format!("fpsrl run --resume {}{allow}", argument(run.path()));
     match error {
         fpsrl::Error::Stopped { .. } => {
-            let hint = format!("go on with `fpsrl run --resume {}`", directory.display());
+            let hint = format!("go on with `{again}`");
             Failure::Interrupted { message: error.to_string(), hint }
         }
         fpsrl::Error::Elsewhere { problem, remedy } => {
-            let kept = format!("; what was done is kept: `fpsrl run --resume {}` goes on", directory.display());
+            let kept = format!("; what was done is kept: `{again}` goes on");
             Failure::Library(fpsrl::Error::Elsewhere { problem, remedy: remedy.then(&kept) })
         }
         other => Failure::Library(other),
@@ -130,14 +137,15 @@ impl Machines {
     /// The machines that were asked for, if any were.
     fn of(&self, host: &dyn Host) -> fpsrl::Result<Option<Arc<dyn Cluster>>> {
         let Some(address) = &self.ray else { return Ok(None) };
-        host.ray(address.as_deref(), self.workers.map(|workers| workers as usize)).map(Some)
+        let cluster: Arc<dyn Cluster> = host.ray(address.as_deref(), self.workers.map(|workers| workers as usize))?;
+        Ok(Some(cluster))
     }
 }
 
 fn nfq(arguments: &NfqArguments) -> Result<(), Failure> {
     let manner = &arguments.existing.manner;
+    let run = opened(&arguments.existing.directory, manner)?;
     let bars = begin(manner);
-    let run = RunDirectory::open(&arguments.existing.directory)?;
     let _lock = run.lock()?;
     let result = run.nfq(&arguments.settings(&run.problem()?), &bars).map_err(|error| match error {
         fpsrl::Error::Stopped { .. } => {
@@ -168,18 +176,33 @@ fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn generate(new: &New, bars: &Bars) -> Result<RunDirectory, Failure> {
-    let Some(name) = new.problem.as_deref().filter(|name| !name.is_empty()) else {
-        let rule = "it takes a built-in problem or a problem file";
-        let remedy = "for example `fpsrl run mountain-car`, or `fpsrl run problem.toml` for a log of your own";
-        return Err(fpsrl::Error::setting("PROBLEM", "missing", rule, remedy).into());
-    };
-    let mut written = WrittenProblem::find(name)?;
-    new.apply(&mut written);
-    let problem = written.check()?;
-    let default = || PathBuf::from("runs").join(format!("{}-seed{}", problem.system.name(), problem.system.seed()));
-    let out = new.out.clone().unwrap_or_else(default);
-    Ok(run::generate(&problem, &out, new.force, bars)?)
+/// A run that is to be made, and where.
+struct Planned<'a> {
+    problem: Problem,
+    out: PathBuf,
+    new: &'a New,
+}
+
+impl<'a> Planned<'a> {
+    fn of(new: &'a New) -> fpsrl::Result<Self> {
+        let Some(name) = new.problem.as_deref().filter(|name| !name.is_empty()) else {
+            let rule = "it takes a built-in problem or a problem file";
+            let remedy = "for example `fpsrl run mountain-car`, or `fpsrl run problem.toml` for a log of your own";
+            return Err(fpsrl::Error::setting("PROBLEM", "missing", rule, remedy));
+        };
+        let mut written = WrittenProblem::find(name)?;
+        new.apply(&mut written);
+        let mut problem = written.check()?;
+        let default = || PathBuf::from("runs").join(format!("{}-seed{}", problem.system.name(), problem.system.seed()));
+        let out = new.out.clone().unwrap_or_else(default);
+        let processes = Vec::from_iter(problem.world.process.clone());
+        problem.world.permission = trust::permission(new.manner.allow_process, name.as_ref(), &processes);
+        Ok(Self { problem, out, new })
+    }
+
+    fn generate(&self, bars: &Bars) -> fpsrl::Result<RunDirectory> {
+        run::generate(&self.problem, &self.out, self.new.force, bars)
+    }
 }
 
 fn on_existing(
@@ -195,11 +218,19 @@ fn on_existing_with(
     cluster: Option<Arc<dyn Cluster>>,
     stage: impl FnOnce(&RunDirectory, &Bars) -> fpsrl::Result<()>,
 ) -> Result<(), Failure> {
+    let run = opened(&existing.directory, &existing.manner)?.on(cluster);
     let bars = begin(&existing.manner);
-    let run = RunDirectory::open(&existing.directory)?.on(cluster);
     let _lock = run.lock()?;
-    stage(&run, &bars).map_err(|error| resumable(error, &existing.directory))?;
+    stage(&run, &bars).map_err(|error| resumable(error, &run))?;
     finish(&run, &existing.manner, &bars)
+}
+
+/// A run directory, whose problem may name a program: that is asked before any work, while Ctrl-C still ends the command.
+fn opened(directory: &Path, manner: &Manner) -> fpsrl::Result<RunDirectory> {
+    let run = RunDirectory::open(directory)?;
+    let processes = Vec::from_iter(run.problem()?.world.process);
+    let permission = trust::permission(manner.allow_process, &run.file("problem.toml"), &processes);
+    Ok(run.permitting(permission))
 }
 
 fn begin(manner: &Manner) -> Bars {
@@ -227,11 +258,10 @@ fn print(
     json: impl FnOnce() -> fpsrl::Result<String>,
     table: impl FnOnce() -> fpsrl::Result<String>,
 ) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
     if manner.json {
-        stdout.write_all(json()?.as_bytes())?;
+        terminal::json(&json()?)?;
     } else if !manner.quiet {
-        stdout.write_all(table()?.as_bytes())?;
+        terminal::result(&table()?)?;
     }
-    Ok(stdout.flush()?)
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The verbs around exported controllers: `export`, `verify`, `import`.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 use fpsrl::Error;
@@ -10,6 +10,7 @@ use fpsrl::run::RunDirectory;
 use crate::Failure;
 use crate::arguments::export::{ExportArguments, ImportArguments, VerifyArguments};
 use crate::progress::Bars;
+use crate::terminal::{self, argument};
 
 /// Exports a controller.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
@@ -61,28 +62,23 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     let delivery = export::deliver(&controller, &source.provenance, told, target, &out, arguments.force)?;
     notes.extend(delivery.notes);
     let certificate = &delivery.certificate;
-    let mut stdout = io::stdout().lock();
     if arguments.json {
-        stdout.write_all(fpsrl::files::to_json(certificate)?.as_bytes())?;
-        return Ok(());
+        return Ok(terminal::json(&fpsrl::files::to_json(certificate)?)?);
     }
     if arguments.quiet {
         return Ok(());
     }
+    let mut lines: Vec<String> = Vec::new();
     for file in delivery.files.iter().chain([&delivery.vectors, &delivery.certificate_file]) {
-        writeln!(stdout, "{}", file.display())?;
+        lines.push(file.display().to_string());
     }
-    for note in notes {
-        writeln!(stdout, "note: {note}")?;
-    }
-    match (&certificate.execution, &certificate.not_executed) {
-        (Some(execution), _) => writeln!(stdout, "{}", told_differences(&execution.differences, &execution.tool))?,
-        (None, why) => writeln!(stdout, "not run on this machine: {}", why.as_deref().unwrap_or("no reason known"))?,
-    }
-    if let Some(model) = &certificate.model {
-        writeln!(stdout, "{}", told_differences(model, "a model of single precision"))?;
-    }
-    Ok(())
+    lines.extend(notes.iter().map(|note| format!("note: {note}")));
+    lines.push(match (&certificate.execution, &certificate.not_executed) {
+        (Some(execution), _) => told_differences(&execution.differences, &execution.tool),
+        (None, why) => format!("not run on this machine: {}", why.as_deref().unwrap_or("no reason known")),
+    });
+    lines.extend(certificate.model.as_ref().map(|model| told_differences(model, "a model of single precision")));
+    Ok(terminal::on_lines(&lines)?)
 }
 
 /// Checks an export again.
@@ -106,14 +102,12 @@ pub fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
         )
         .into());
     };
-    let mut stdout = io::stdout().lock();
     if arguments.json {
-        stdout.write_all(fpsrl::files::to_json(&execution)?.as_bytes())?;
+        terminal::json(&fpsrl::files::to_json(&execution)?)?;
     } else if !arguments.quiet {
-        if recheck.changed {
-            writeln!(stdout, "note: {} has changed since it was exported", path.display())?;
-        }
-        writeln!(stdout, "{}", told_differences(&execution.differences, &execution.tool))?;
+        let changed = recheck.changed.then(|| format!("note: {} has changed since it was exported", path.display()));
+        let found = told_differences(&execution.differences, &execution.tool);
+        terminal::on_lines(&Vec::from_iter(changed.into_iter().chain([found])))?;
     }
     if execution.differences.passed {
         return Ok(());
@@ -147,39 +141,33 @@ pub fn import(arguments: &ImportArguments) -> Result<(), Failure> {
             path
         }
     };
-    let mut stdout = io::stdout().lock();
     if arguments.json {
-        stdout.write_all(fpsrl::files::to_json(&policy)?.as_bytes())?;
+        terminal::json(&fpsrl::files::to_json(&policy)?)?;
     } else if !arguments.quiet {
-        for (index, sentence) in fpsrl::explain::sentences(&policy).iter().enumerate() {
-            writeln!(stdout, "{}. {sentence}", index + 1)?;
-        }
-        for sentence in fpsrl::explain::steepness(&policy).into_iter().flatten() {
-            writeln!(stdout, "{sentence}")?;
-        }
-        writeln!(stdout, "the policy is in {}", written.display())?;
+        let sentences = fpsrl::explain::sentences(&policy);
+        let mut lines: Vec<String> =
+            sentences.iter().enumerate().map(|(index, sentence)| format!("{}. {sentence}", index + 1)).collect();
+        lines.extend(fpsrl::explain::steepness(&policy).into_iter().flatten());
+        lines.push(format!("the policy is in {}", written.display()));
+        lines.extend(imported.notes.iter().map(|note| format!("note: {note}")));
         if imported.difference > 0.0 {
-            writeln!(
-                stdout,
+            lines.push(format!(
                 "note: the file has no tanh; where several rules are active, actions differ by up to {:.1} % of their range",
                 100.0 * imported.difference
-            )?;
+            ));
         }
         if !otherwise.is_empty() {
-            writeln!(
-                stdout,
+            lines.push(format!(
                 "note: it measures {} otherwise than the problem's rules (`periodic` below [policy]): it is scored as it is; \
                  a search takes its numbers in the problem's form",
                 otherwise.join(", ")
-            )?;
+            ));
         }
         if let Some(directory) = &arguments.into {
-            writeln!(
-                stdout,
-                "score it with `fpsrl evaluate {0}`; `fpsrl search {0}` begins with it",
-                directory.display()
-            )?;
+            let run = argument(directory);
+            lines.push(format!("score it with `fpsrl evaluate {run}`; `fpsrl search {run}` begins with it"));
         }
+        terminal::on_lines(&lines)?;
     }
     Ok(())
 }

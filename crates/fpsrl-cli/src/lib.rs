@@ -3,25 +3,28 @@
 //! It is a library itself so that whoever brings it along, such as the Python package, runs the same command.
 //!
 //! Results go to standard output, everything else to standard error. The exit code is 0 for success, 2 for what the
-//! user can mend, 1 for failures of ours.
+//! user can mend, 1 for failures of ours; work that a signal has ended has 128 and the signal's number, 130 for Ctrl-C.
 
 mod arguments;
 mod commands;
 mod exports;
 mod own_log;
 mod progress;
+mod signals;
 mod table;
+mod terminal;
+mod trust;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Arc;
 
 use clap::Parser;
-use fpsrl::remedy::{Part, Remedy};
-use fpsrl::stage::Cluster;
+use fpsrl::sweep::SweepCluster;
 
 use arguments::Arguments;
+use terminal::{complain, told};
 
 /// What ends the command early.
 #[derive(Debug)]
@@ -54,14 +57,14 @@ impl From<io::Error> for Failure {
 /// What the command can do only where it lives inside another program.
 pub trait Host: Sync {
     /// Machines of a Ray cluster: the one at an address, or one that is started here. `workers` are the most to be used.
-    fn ray(&self, address: Option<&str>, workers: Option<usize>) -> fpsrl::Result<Arc<dyn Cluster>>;
+    fn ray(&self, address: Option<&str>, workers: Option<usize>) -> fpsrl::Result<Arc<dyn SweepCluster>>;
 }
 
 /// The command as a program of its own.
 struct Alone;
 
 impl Host for Alone {
-    fn ray(&self, _: Option<&str>, _: Option<usize>) -> fpsrl::Result<Arc<dyn Cluster>> {
+    fn ray(&self, _: Option<&str>, _: Option<usize>) -> fpsrl::Result<Arc<dyn SweepCluster>> {
         Err(fpsrl::Error::Elsewhere {
             problem: "this `fpsrl` is a program of its own and cannot reach Ray, which lives in Python".into(),
             remedy: "use the `fpsrl` that pip installs: `pip install '.[ray]'` at the root of the repository".into(),
@@ -87,8 +90,7 @@ pub fn run_in(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) ->
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // There is nobody left to tell if this fails.
-            let _ = error.print();
+            terminal::arguments(&error);
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
@@ -97,13 +99,17 @@ pub fn run_in(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) ->
         // Whoever read our output has seen enough: `fpsrl … | head` is no error.
         Ok(Err(Failure::Output(error))) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Ok(Err(Failure::Output(error))) => {
-            complain(&format!("the result cannot be printed: {error}"), Some("check where the output goes"));
+            let told = format!("the result cannot be printed: {}", fpsrl::reason::told(&error));
+            complain(&told, Some("check where the output goes"));
             2
         }
         Ok(Err(Failure::Interrupted { message, hint })) => {
             complain(&message, Some(&hint));
-            // What shells expect of a program that Ctrl-C ended.
-            130
+            signals::exit_code()
+        }
+        Ok(Err(Failure::Library(error @ fpsrl::Error::Stopped { .. }))) => {
+            complain(&error.to_string(), Some("give the same command again"));
+            signals::exit_code()
         }
         Ok(Err(Failure::Library(error))) => {
             complain(&error.to_string(), error.remedy().map(|remedy| told(&remedy)).as_deref());
@@ -114,29 +120,11 @@ pub fn run_in(arguments: impl IntoIterator<Item = OsString>, host: &dyn Host) ->
     }
 }
 
-/// A remedy in the words of the command: stages are verbs, options are flags.
-fn told(remedy: &Remedy) -> String {
-    remedy.told(|part| match part {
-        Part::Words(words) => words.clone(),
-        Part::Stage { name, of: None } => format!("`fpsrl {name}`"),
-        Part::Stage { name, of: Some(of) } => format!("`fpsrl {name} {}`", of.display()),
-        Part::Option { name, value: None } => format!("--{name}"),
-        Part::Option { name, value: Some(value) } => format!("--{name} {value}"),
-    })
-}
-
-/// `error:` says what is wrong and where, `hint:` what to do.
-fn complain(message: &str, hint: Option<&str>) {
-    // There is nobody left to tell if this fails, and `eprintln!` would panic.
-    let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "error: {message}");
-    if let Some(hint) = hint {
-        let _ = writeln!(stderr, "hint: {hint}");
-    }
-}
-
-/// A panic is our bug, whatever the input was.
+/// A panic is our bug, whatever the input was; unless it is that of a reader of others over a file, which becomes an error.
 fn report_panic(info: &PanicHookInfo) {
+    if fpsrl::foreign::is_guarded() {
+        return;
+    }
     let place = info.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
     let payload = info.payload();
     let cause = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));

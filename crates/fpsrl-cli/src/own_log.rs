@@ -1,7 +1,7 @@
 //! `fpsrl init` and `fpsrl check`: from a log of the user's own to a problem file, and the state of its data.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,9 +11,11 @@ use fpsrl::draft::init;
 use fpsrl::problem::{Problem, Row, WrittenProblem};
 use fpsrl::run::{DataReport, RunDirectory};
 use fpsrl::text::count;
+use fpsrl::visible::{message, name as shown, path};
 
 use crate::Failure;
 use crate::progress::Bars;
+use crate::terminal::{self, argument};
 
 pub const INIT_EXAMPLES: &str = "\
 The file may be CSV or TSV (also packed by gzip), Parquet, HDF5 as Minari and D4RL write it, or npz. What a column is, its
@@ -73,6 +75,9 @@ pub struct InitArguments {
     /// Words that stand for a missing value, besides the usual ones
     #[arg(long, value_name = "WORD,WORD...", value_delimiter = ',')]
     pub missing: Vec<String>,
+    /// Memory that reading a file may take [default: 160 MB, and 16 times the file's size]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
     /// The problem file to write
     #[arg(short, long, value_name = "FILE", default_value = "problem.toml")]
     pub out: PathBuf,
@@ -90,12 +95,20 @@ pub struct CheckArguments {
     /// A problem file that names a log, or a run directory
     #[arg(value_name = "PROBLEM.TOML|DIR")]
     pub problem: PathBuf,
+    /// Memory that reading a file may take [default: that of the problem file; else 160 MB, and 16 times the file's size]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
     /// Print everything as JSON instead of tables
     #[arg(long)]
     pub json: bool,
     /// Show neither progress nor tables, only errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// An amount of memory, such as 4GB.
+pub fn memory(text: &str) -> Result<u64, String> {
+    fpsrl::problem::memory(text).map_err(str::to_owned)
 }
 
 fn sign(text: &str) -> Result<char, String> {
@@ -138,8 +151,8 @@ pub fn draft(arguments: &InitArguments) -> Result<(), Failure> {
         terminal: arguments.terminal.clone(),
         ..Guess::default()
     };
-    let options =
-        TextOptions { separator: arguments.separator, decimal: arguments.decimal, missing: arguments.missing.clone() };
+    let InitArguments { separator, decimal, memory, .. } = *arguments;
+    let options = TextOptions { separator, decimal, missing: arguments.missing.clone(), memory };
     let directory = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let draft = init(&arguments.files, directory, &options, guess, &bars)?;
     fpsrl::files::remove_leftovers_beside(out);
@@ -152,11 +165,10 @@ pub fn draft(arguments: &InitArguments) -> Result<(), Failure> {
                 let _ = writeln!(text, "  - {line}");
             });
         }
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes())?;
-        stdout.flush()?;
+        terminal::result(&text)?;
     }
-    bars.say(&format!("wrote {0}; correct it, then `fpsrl check {0}` and `fpsrl run {0}`", out.display()));
+    let out = argument(out);
+    bars.say(&format!("wrote {out}; correct it, then `fpsrl check {out}` and `fpsrl run {out}`"));
     Ok(())
 }
 
@@ -166,20 +178,21 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     // A run is looked at as it is: the log that it was imported from may have changed since.
     let (report, problem) = match arguments.problem.is_dir() {
         true => RunDirectory::open(&arguments.problem)?.data_report()?,
-        false => of_problem(&arguments.problem, &bars)?,
+        false => of_problem(arguments, &bars)?,
     };
-    let mut stdout = io::stdout().lock();
     if arguments.json {
-        stdout.write_all(fpsrl::files::to_json(&report)?.as_bytes())?;
+        terminal::json(&fpsrl::files::to_json(&report)?)?;
     } else if !arguments.quiet {
-        stdout.write_all(tables(&problem, &report).as_bytes())?;
+        terminal::result(&tables(&problem, &report))?;
     }
-    Ok(stdout.flush()?)
+    Ok(())
 }
 
 /// The state of the log that a problem file names.
-fn of_problem(path: &Path, bars: &Bars) -> Result<(DataReport, Problem), Failure> {
-    let problem = WrittenProblem::read(path)?.check()?;
+fn of_problem(arguments: &CheckArguments, bars: &Bars) -> Result<(DataReport, Problem), Failure> {
+    let mut written = WrittenProblem::read(&arguments.problem)?;
+    written.data.allow(arguments.memory);
+    let problem = written.check()?;
     if problem.data.log.is_none() {
         return Err(fpsrl::Error::Setting {
             key: "data.file".into(),
@@ -232,13 +245,13 @@ fn tables(problem: &Problem, report: &DataReport) -> String {
     );
     for variable in &coverage.variables {
         let name = if variable.unit.is_empty() {
-            variable.name.clone()
+            shown(&variable.name)
         } else {
-            format!("{} [{}]", variable.name, variable.unit)
+            format!("{} [{}]", shown(&variable.name), shown(&variable.unit))
         };
         if !variable.modes.is_empty() {
             let counted: Vec<String> =
-                variable.modes.iter().map(|(word, rows)| format!("{word} {} rows", count(*rows))).collect();
+                variable.modes.iter().map(|(word, rows)| format!("{} {} rows", shown(word), count(*rows))).collect();
             let _ = writeln!(text, "  {name:<20} {:<8} {}", variable.role, counted.join(", "));
             continue;
         }
@@ -376,11 +389,11 @@ fn log_lines(problem: &Problem, import: &ImportReport, symmetry: Option<&Symmetr
     }
     for file in &import.files {
         for note in &file.notes {
-            line("note", format!("{}: {note}", file.path.display()));
+            line("note", format!("{}: {}", path(&file.path), message(note)));
         }
     }
     for note in &import.notes {
-        line("note", note.clone());
+        line("note", message(note));
     }
     lines
 }

@@ -1,12 +1,16 @@
 //! Progress on standard error: bars where a person watches, a line for each stage where none does.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fpsrl::progress::{Event, Progress, Stage, Status, Stop};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use fpsrl::visible::visible;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+
+use crate::signals;
+use crate::terminal::say;
 
 /// A status is put into words at most this often.
 const BETWEEN_NOTES: Duration = Duration::from_millis(100);
@@ -32,14 +36,9 @@ impl Bars {
     /// From now on Ctrl-C asks the work to end well; a second one ends it at once.
     pub fn new(quiet: bool) -> Self {
         let stop = Stop::default();
-        let asked = stop.clone();
-        // It fails only where signals cannot be caught; then Ctrl-C kills, and checkpoints serve as well.
-        let _ = ctrlc::set_handler(move || {
-            if asked.request() {
-                std::process::exit(130);
-            }
-        });
-        let drawing = Drawing { quiet, terminal: io::stderr().is_terminal(), current: Mutex::new(None) };
+        signals::stop(&stop);
+        let terminal = io::stderr().is_terminal();
+        let drawing = Drawing { quiet, terminal, stop: stop.clone(), current: Mutex::new(None) };
         let drawing = Arc::new(drawing);
         let progress = Progress::new(move |event| drawing.show(event)).stopped_by(&stop);
         Self { quiet, progress }
@@ -51,17 +50,11 @@ impl Bars {
     }
 }
 
-fn say(quiet: bool, message: &str) {
-    if !quiet {
-        // Messages are a courtesy: nobody may be there to read them.
-        let _ = writeln!(io::stderr().lock(), "{message}");
-    }
-}
-
 /// What is on the screen.
 struct Drawing {
     quiet: bool,
     terminal: bool,
+    stop: Stop,
     current: Mutex<Option<Current>>,
 }
 
@@ -71,22 +64,6 @@ struct Current {
     began: Instant,
     noted: Option<Instant>,
     note: String,
-}
-
-fn name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Import => "read",
-        Stage::Generate => "generate",
-        Stage::Fit => "fit",
-        Stage::Search => "search",
-        Stage::Front => "front",
-        Stage::Evaluate => "evaluate",
-        Stage::Ceiling => "ceiling",
-        Stage::Nfq => "nfq",
-        Stage::Pi => "pi",
-        Stage::Report => "report",
-        Stage::Sweep => "sweep",
-    }
 }
 
 impl Drawing {
@@ -110,7 +87,10 @@ impl Drawing {
             true => ProgressDrawTarget::stderr_with_hz(10),
             false => ProgressDrawTarget::hidden(),
         };
-        let bar = ProgressBar::with_draw_target(Some(total), target).with_prefix(name(stage));
+        let bar = ProgressBar::with_draw_target(Some(total), target)
+            .with_prefix(stage.name())
+            // Of a stage that has failed, nothing stays on the screen but the error.
+            .with_finish(ProgressFinish::AndClear);
         let template = "{prefix:<8} [{bar:30}] {percent:>3} %  {eta} left  {msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
@@ -127,7 +107,7 @@ impl Drawing {
             let complete = bar.length() == Some(done);
             if complete || noted.is_none_or(|noted| noted.elapsed() >= BETWEEN_NOTES) {
                 *noted = Some(Instant::now());
-                *last = status.to_string();
+                *last = visible(&status.to_string()).into_owned();
                 bar.set_message(last.clone());
             }
         });
@@ -139,7 +119,8 @@ impl Drawing {
             bar.finish_and_clear();
             // Of the other stages, the last note tells of a part only.
             let note = if stage == Stage::Search { format!(", {note}") } else { String::new() };
-            say(self.quiet, &format!("{:<8} done in {:.1} s{note}", name(stage), began.elapsed().as_secs_f64()));
+            let ended = if self.stop.is_requested() { "stopped after" } else { "done in" };
+            say(self.quiet, &format!("{:<8} {ended} {:.1} s{note}", stage.name(), began.elapsed().as_secs_f64()));
         }
     }
 }

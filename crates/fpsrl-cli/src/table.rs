@@ -14,7 +14,10 @@ use fpsrl::promise::Promise;
 use fpsrl::run::{NfqResult, RunDirectory, Summary};
 use fpsrl::text::count;
 use fpsrl::tracking::ControlFigures;
+use fpsrl::visible::{message, name as shown};
 use fpsrl::world::quality::OpenLoop;
+
+use crate::terminal::told;
 pub use pi::pi;
 pub use sweep::{plan, sweep};
 pub use trade::trade;
@@ -80,10 +83,11 @@ pub fn nfq(run: &RunDirectory, result: &NfqResult) -> fpsrl::Result<String> {
 fn figures(summary: &Summary, system: &System) -> String {
     let mut text = String::new();
     let Summary { problem, seed, samples, .. } = summary;
-    let _ = writeln!(text, "{problem}, seed {seed}, {} transitions", count(*samples));
+    let _ = writeln!(text, "{}, seed {seed}, {} transitions", shown(problem), count(*samples));
     if !summary.world_errors.0.is_empty() {
         let _ = writeln!(text, "\nWorld model                    error (share of the variance, on unseen rows)");
         for (name, error) in &summary.world_errors.0 {
+            let name = shown(name);
             let _ = match name.as_str() {
                 "absorbing" => writeln!(text, "  {name:<28} {:>7.2} %  misjudged", 100.0 * error),
                 _ => writeln!(text, "  {name:<28} {error:>9.2e}"),
@@ -92,9 +96,9 @@ fn figures(summary: &Summary, system: &System) -> String {
     }
     if let Some(verdict) = &summary.verdict {
         let _ = writeln!(text, "\nVerdict: {}", verdict.word.to_string().to_uppercase());
-        let _ = writeln!(text, "  {}", verdict.reason);
+        let _ = writeln!(text, "  {}", message(&verdict.reason));
         if let (Some(word), Some(reason)) = (&verdict.world_word, &verdict.world_reason) {
-            let _ = writeln!(text, "  the world model: {word}; {reason}");
+            let _ = writeln!(text, "  the world model: {word}; {}", message(reason));
         }
         for OpenLoop { steps, error } in &verdict.open_loop {
             let name = format!("{} steps ahead, unseen", count(*steps));
@@ -104,7 +108,7 @@ fn figures(summary: &Summary, system: &System) -> String {
     if !summary.signs.is_empty() {
         text.push_str("\nSigns of trouble\n");
         for sign in &summary.signs {
-            let _ = writeln!(text, "  {sign}");
+            let _ = writeln!(text, "  {}", message(sign));
         }
     }
     if let Some(promise) = &summary.promise {
@@ -167,7 +171,7 @@ fn figures(summary: &Summary, system: &System) -> String {
                 );
             }
             if let Some(advice) = ceiling.advice() {
-                let _ = writeln!(text, "  {}", crate::told(&advice));
+                let _ = writeln!(text, "  {}", told(&advice));
             }
         }
     }
@@ -205,7 +209,7 @@ fn figures(summary: &Summary, system: &System) -> String {
             ),
             _ => String::new(),
         };
-        let _ = writeln!(text, "  {stage:<28} {seconds:>7.1} s{note}");
+        let _ = writeln!(text, "  {:<28} {seconds:>7.1} s{note}", shown(stage));
     }
     if summary.seconds.0.len() > 1 {
         let _ = writeln!(text, "  {:<28} {total:>7.1} s", "total");
@@ -242,7 +246,7 @@ fn beside(gain: &Gain, system: &System) -> String {
             .map(|one| {
                 let reset =
                     if one.integral == 0.0 { "none".into() } else { format!("{:.1} steps", one.gain / one.integral) };
-                format!("{}: gain {:.3}, reset {reset}", one.action, one.gain)
+                format!("{}: gain {:.3}, reset {reset}", shown(&one.action), one.gain)
             })
             .collect();
         line("a PI controller, tuned", pi, &told.join("; "));
@@ -268,8 +272,8 @@ fn control(system: &System, columns: &[(&str, Option<&ControlFigures>)]) -> Stri
     for (index, tracked) in own.tracked.iter().enumerate() {
         let unit = system.states().iter().find(|state| state.name == tracked.state).map_or("", |state| &state.unit);
         let named = |what: &str, unit: &str| match unit.is_empty() {
-            true => format!("{} {what}", tracked.state),
-            false => format!("{} {what}, {unit}", tracked.state),
+            true => format!("{} {what}", shown(&tracked.state)),
+            false => format!("{} {what}, {unit}", shown(&tracked.state)),
         };
         row(named("error", unit), &|figures| Some(figures.tracked.get(index)?.error));
         row(named("offset", unit), &|figures| figures.tracked.get(index)?.offset);
@@ -277,7 +281,7 @@ fn control(system: &System, columns: &[(&str, Option<&ControlFigures>)]) -> Stri
         row(named("settling", "steps"), &|figures| figures.tracked.get(index)?.settling);
     }
     for (index, (action, _)) in own.movement.iter().enumerate() {
-        row(format!("{action} moves a step"), &|figures| Some(figures.movement.get(index)?.1));
+        row(format!("{} moves a step", shown(action)), &|figures| Some(figures.movement.get(index)?.1));
     }
     text
 }
@@ -323,11 +327,12 @@ fn promised(summary: &Summary, promise: &Promise, system: &System) -> String {
     }
     if promise.judged_by.as_deref() != Some("judge") {
         let why = promise.judge_abstains.as_deref().unwrap_or("no judge: the log is too short, or none was asked for");
-        let _ = writeln!(text, "  {why}");
+        let _ = writeln!(text, "  {}", message(why));
     }
     let _ = writeln!(text, "  {:<28} {:>7.1} %", "steps outside the log's ranges", 100.0 * promise.outside);
     for (state, share) in &promise.left {
-        let _ = writeln!(text, "  {:<28} {:>7.1} %", format!("steps with {state} out of range"), 100.0 * share);
+        let _ =
+            writeln!(text, "  {:<28} {:>7.1} %", format!("steps with {} out of range", shown(state)), 100.0 * share);
     }
     if promise.breaks {
         text.push_str("  it breaks a hard limit on a member of the ensemble\n");

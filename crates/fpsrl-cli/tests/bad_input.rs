@@ -47,6 +47,42 @@ fn unknown_names_are_answered_with_the_nearest() {
 }
 
 #[test]
+fn a_start_that_was_mistyped_is_refused_before_anything_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let text =
+        "start = 'dta'\n[[state]]\nname = 'x'\n[[action]]\nname = 'u'\nlimits = [0, 1]\n[data]\nfile = 'none.csv'\n";
+    fs::write(directory.path().join("bad.toml"), format!("horizon = 9\n{text}")).unwrap();
+    for verb in ["run", "check"] {
+        let said = refused(directory.path(), &[verb, "bad.toml"]);
+        assert!(said.contains("there is no start of rollouts called `dta`"), "{said}");
+        assert!(said.contains("did you mean `data`?") && said.contains("CSV file"), "{said}");
+    }
+}
+
+#[test]
+fn too_many_variables_are_not_blamed_on_the_history() {
+    let directory = tempfile::tempdir().unwrap();
+    let inputs: String = (0..70).map(|index| format!("[[input]]\nname = 'd{index}'\n")).collect();
+    let text = format!(
+        "horizon = 9\n{inputs}[[state]]\nname = 'x'\n[[action]]\nname = 'u'\nlimits = [0, 1]\n[data]\nfile = 'none.csv'\n\
+         history = 'auto'\n"
+    );
+    fs::write(directory.path().join("wide.toml"), text).unwrap();
+    let said = refused(directory.path(), &["check", "wide.toml"]);
+    assert!(!said.contains("history") && said.contains("at most 64 variables") && said.contains("[[input]]"), "{said}");
+    // A draft that would be refused so is not made.
+    let titles: Vec<String> = (0..200).map(|index| format!("PT{index}.PV")).collect();
+    let mut log = format!("{},valve\n", titles.join(","));
+    for row in 0..60 {
+        let cells: Vec<String> = (0..201).map(|column| format!("{}", (row * (column + 3) * 37) % 101)).collect();
+        log += &format!("{}\n", cells.join(","));
+    }
+    fs::write(directory.path().join("log.csv"), log).unwrap();
+    let said = refused(directory.path(), &["init", "log.csv"]);
+    assert!(said.contains("at most 64 variables are possible") && said.contains("--state"), "{said}");
+}
+
+#[test]
 fn an_optimiser_an_effort_or_a_budget_that_there_is_not_is_refused_with_what_there_is() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, reasons) in [

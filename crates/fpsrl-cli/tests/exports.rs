@@ -202,3 +202,27 @@ fn rules_of_another_kind_are_refused_by_name() {
     fs::write(directory.path().join("x.txt"), "").unwrap();
     assert!(refused(directory.path(), &["import", "x.txt"]).contains("known: fll, fcl, fis, json"));
 }
+
+/// Its names become a part of the program that is compiled and run.
+#[test]
+fn a_certificate_cannot_bring_a_program_along() {
+    let directory = finished_run();
+    for (format, ending) in [("c", "c"), ("rust", "rs")] {
+        let output = fpsrl(directory.path(), &["export", "run", "--to", format, "--quiet"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let path = directory.path().join(format!("small.{ending}.certificate.json"));
+        let whole: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        for place in ["controller", "states", "actions"] {
+            let mut changed = whole.clone();
+            let name = match place {
+                "controller" => &mut changed["export"]["names"][place],
+                place => &mut changed["export"]["names"][place][0],
+            };
+            *name = "x; } int y(void) { system(\"touch came\"); return 0; } /* \u{1b}[2J".into();
+            fs::write(&path, changed.to_string()).unwrap();
+            let said = refused(directory.path(), &["verify", &format!("small.{ending}")]);
+            assert!(said.contains("which no export does") && !said.contains('\u{1b}'), "{said}");
+        }
+    }
+    assert!(!directory.path().join("came").exists());
+}

@@ -137,9 +137,54 @@ fn ctrl_c_ends_cleanly_and_says_how_to_go_on() {
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("stopped before the search was finished"), "{said}");
     assert!(said.contains("go on with `fpsrl run --resume killed`"), "{said}");
+    // It was not finished, so it does not say so.
+    assert!(said.contains("search   stopped after") && !said.contains("search   done"), "{said}");
     let output = fpsrl(directory.path(), &["run", "--resume", "killed"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(found(&directory.path().join("killed")) == uninterrupted(directory.path()));
+}
+
+/// Starts the run with signals as a terminal leaves them, or with one of them ignored.
+#[cfg(target_os = "linux")]
+fn start_with_signals(directory: &Path, how: &str) -> Child {
+    let mut command = Command::new("env");
+    command.arg(how).arg(env!("CARGO_BIN_EXE_fpsrl")).current_dir(directory);
+    command.args(["run", "problem.toml", "--out", "killed", "--checkpoint-every", "0"]);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_exit_code_says_which_signal_ended_it() {
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+        let directory = with_problem();
+        let mut child = start_with_signals(directory.path(), "--default-signal=HUP,INT,TERM");
+        let checkpoint = directory.path().join("killed/checkpoint.json");
+        while !checkpoint.exists() && child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let output = child.wait_with_output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{signal}: {said}");
+        assert!(said.contains("go on with `fpsrl run --resume killed`"), "{said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_nohup_has_started_outlives_its_terminal() {
+    let directory = with_problem();
+    let mut child = start_with_signals(directory.path(), "--ignore-signal=HUP");
+    let checkpoint = directory.path().join("killed/checkpoint.json");
+    while !checkpoint.exists() && child.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let sent = Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
 }
 
 #[test]

@@ -309,7 +309,7 @@ fn garbage() {
     assert!(said.contains("neither text nor a file of a known format"), "{said}");
     // Letters without an end of line are refused after one block, however long the file is.
     let said = said_of(vec![b'x'; 20 << 20], PROBLEM);
-    assert!(said.contains("longer than 8 MB") || said.contains("no line with the names"), "{said}");
+    assert!(said.contains("line 1: this line is longer than 1 MB"), "{said}");
     let said = said_of(b"\xFF\xFEt\0i\0", PROBLEM);
     assert!(said.contains("UTF-16"), "{said}");
     let said = said_of(b"PK\x03\x04 no archive", PROBLEM);
@@ -490,4 +490,42 @@ fn a_symmetry_that_the_log_contradicts() {
     let said = said_of(&text, &mirrored);
     assert!(said.contains("`policy.mirrored` is true, but the log contradicts it"), "{said}");
     assert!(said.contains("`level`") && said.contains("mirrored = false"), "{said}");
+}
+
+#[test]
+fn a_file_that_claims_too_much_is_refused_with_what_allows_it_and_is_no_bug_of_ours() {
+    let directory = tempfile::tempdir().unwrap();
+    let hostile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fpsrl-data/src/log/hostile");
+    for (name, problem, hint) in [
+        ("hdf5-sparse.h5", "1 columns; a file of 2.22 kB may take 175 MB of memory", "allow it more with --memory 5GB"),
+        ("npz-wide.npz", "2000000 columns; at most 100000 are read", "leave columns out"),
+        ("parquet-rows-1e11.parquet", "it cannot be read as Parquet: ", "copy it again"),
+        ("slow.parquet", "it cannot be read as Parquet: ", "copy it again"),
+    ] {
+        fs::copy(hostile.join(name), directory.path().join(name)).unwrap();
+        let said = refused(directory.path(), &["init", name]);
+        assert!(said.contains(name) && said.contains(problem) && said.contains(hint), "{said}");
+    }
+}
+
+#[test]
+fn memory_that_is_allowed_stands_in_the_draft_and_is_held_to_later() {
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), good(), PROBLEM);
+    let output = fpsrl(directory.path(), &["init", "log.csv", "--memory", "2GB", "--out", "draft.toml"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let draft = fs::read_to_string(directory.path().join("draft.toml")).unwrap();
+    assert!(draft.contains("memory = \"2 GB\""), "{draft}");
+    let with = |memory: &str| PROBLEM.replace("[data]\n", &format!("[data]\nmemory = \"{memory}\"\n"));
+    put(directory.path(), good(), &with("lots"));
+    let said = refused(directory.path(), &["check", "problem.toml"]);
+    assert!(said.contains("`data.memory` is \"lots\", but an amount of memory is a number and a unit"), "{said}");
+    // 200,000 rows do not fit into a megabyte.
+    let mut long = good();
+    (300..200_000).for_each(|row| long += &format!("{row},0.5,1,-0.5\n"));
+    put(directory.path(), long, &with("1 MB"));
+    let said = refused(directory.path(), &["check", "problem.toml"]);
+    assert!(said.contains("its rows take too much memory") && said.contains("--memory "), "{said}");
+    let output = fpsrl(directory.path(), &["check", "problem.toml", "--memory", "200MB"]);
+    assert!(output.status.success(), "{}", stderr(&output));
 }

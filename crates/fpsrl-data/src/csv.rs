@@ -22,6 +22,10 @@ pub(crate) const TERMINATED: &str = "terminated";
 /// The column of a bootstrap draw that tells copies of a row apart from other rows.
 const DRAWN_FROM: &str = "drawn_from";
 
+/// What a header may have: each name takes memory and time that its few bytes do not show.
+const MOST_COLUMNS: usize = 100_000;
+const LONGEST_HEADER: usize = 1 << 20;
+
 /// The columns of a problem's log, in the order in which they are written.
 ///
 /// ```
@@ -132,6 +136,11 @@ pub fn read_from(reader: impl Read, path: &Path, system: &System) -> Result<Tran
     if !reader.read_byte_record(&mut record).map_err(failed)? {
         let hint = format!("its first line must be: {}", header(system).join(","));
         return Err(fault(None, None, "the file is empty".into(), &hint));
+    }
+    if record.len() > MOST_COLUMNS || record.as_slice().len() > LONGEST_HEADER {
+        let problem = format!("its first line has {} names in {} bytes", record.len(), record.as_slice().len());
+        let hint = format!("at most {MOST_COLUMNS} names in {LONGEST_HEADER} bytes are read: is this the right file?");
+        return Err(fault(Some(1), None, problem, &hint));
     }
     let found: Vec<String> = record.iter().enumerate().map(|(index, field)| column_name(index, field)).collect();
     let mut wanted = header(system);
@@ -315,6 +324,14 @@ mod tests {
         assert!(hint.contains("commas"), "{hint}");
         let (message, _) = refused(&HEADER.replace("force", "force,force"));
         assert!(message.contains("two columns called `force`"));
+    }
+
+    #[test]
+    fn a_header_is_held_to_what_can_be_one() {
+        let (message, hint) = refused(&format!("{}{HEADER}", "a,".repeat(100_000)));
+        assert_eq!(message, "log.csv, line 1: its first line has 100008 names in 100064 bytes");
+        assert!(hint.contains("at most 100000 names"), "{hint}");
+        assert!(refused(&"a".repeat(2 << 20)).0.contains("1 names in 2097152 bytes"));
     }
 
     #[test]

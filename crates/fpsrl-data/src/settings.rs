@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::remedy::Remedy;
-use fpsrl_base::settings::{Lines, OneOrMany, OrAuto, number, quoted, quoted_list, within};
+use fpsrl_base::settings::{Lines, OneOrMany, OrAuto, memory, memory_written, number, quoted, quoted_list, within};
 use serde::Deserialize;
 
 use crate::plant::PlantKind;
@@ -75,6 +75,8 @@ pub struct WrittenData {
     /// Words that stand for a missing value.
     #[serde(default)]
     pub missing: Vec<String>,
+    /// Memory that reading a file of the log may take.
+    pub memory: Option<String>,
 }
 
 impl Default for DataSettings {
@@ -123,6 +125,14 @@ impl DataSettings {
 }
 
 impl WrittenData {
+    /// Lets the reading of a file of the log take so many bytes of memory, if a number is given. A problem without a log
+    /// stays as it is: it reads none.
+    pub fn allow(&mut self, memory: Option<u64>) {
+        if let Some(bytes) = memory.filter(|_| self.file.is_some()) {
+            self.memory = Some(memory_written(bytes));
+        }
+    }
+
     /// Fills in the defaults and checks everything.
     pub fn check(mut self, plant: Option<PlantKind>) -> Result<DataSettings> {
         let defaults = DataSettings::for_plant(plant);
@@ -153,6 +163,8 @@ pub struct LogSettings {
     pub decimal: Option<char>,
     /// Words that stand for a missing value, besides the usual ones.
     pub missing: Vec<String>,
+    /// Bytes of memory that reading a file of the log may take; in proportion to the file's size if nothing is said.
+    pub memory: Option<u64>,
     /// The column of time, under each of the names that it has in the files; empty if there is none.
     pub time: Vec<String>,
     /// The column that tells episodes apart; empty if there is none.
@@ -211,6 +223,7 @@ impl LogSettings {
             separator: None,
             decimal: None,
             missing: Vec::new(),
+            memory: None,
             time: Vec::new(),
             episode: Vec::new(),
             reward: Vec::new(),
@@ -250,11 +263,16 @@ impl LogSettings {
                 )
             }),
         };
+        let allowed = |text: String| {
+            let remedy = "write memory = \"4 GB\", for example";
+            memory(&text).map_err(|rule| Error::setting("data.memory", format!("{text:?}"), rule, remedy))
+        };
         let list = |names: &mut Option<OneOrMany>| names.take().map_or_else(Vec::new, OneOrMany::list);
         let log = Self {
             separator: sign("data.separator", written.separator.take())?,
             decimal: sign("data.decimal", written.decimal.take())?,
             missing: std::mem::take(&mut written.missing),
+            memory: written.memory.take().map(allowed).transpose()?,
             time: list(&mut written.time),
             episode: list(&mut written.episode),
             reward: list(&mut written.reward),
@@ -349,6 +367,8 @@ impl LogSettings {
         some("decimal", self.decimal.map(sign), "before the fraction of a number");
         let missing = (!self.missing.is_empty()).then(|| quoted_list(&self.missing));
         some("missing", missing, "words that stand for a missing value");
+        let memory = self.memory.map(|bytes| quoted(&memory_written(bytes)));
+        some("memory", memory, "what reading a file of the log may take");
         lines
     }
 }

@@ -23,6 +23,11 @@ pub struct Tape {
 impl Tape {
     /// The tape of a system with inputs; none without any.
     pub fn of(system: &System, transitions: &Transitions) -> Result<Option<Self>> {
+        Self::read(system, transitions, &Progress::silent())
+    }
+
+    /// The same; a stop that is asked for is heard while a file of scenarios is read.
+    pub fn read(system: &System, transitions: &Transitions, progress: &Progress) -> Result<Option<Self>> {
         if system.place().is_none() {
             return Ok(None);
         }
@@ -42,7 +47,7 @@ impl Tape {
                     (0..rows).map(|row| whole(value(row))).collect()
                 }
                 InputRule::File(file) => {
-                    let column = scenario(file, state)?;
+                    let column = scenario(file, state, progress)?;
                     (0..rows).map(|row| column[row % column.len()]).collect()
                 }
             };
@@ -76,10 +81,10 @@ impl Tape {
 }
 
 /// The column of an input in a file of scenarios.
-fn scenario(file: &std::path::Path, state: &StateVariable) -> Result<Vec<f64>> {
+fn scenario(file: &std::path::Path, state: &StateVariable, progress: &Progress) -> Result<Vec<f64>> {
     let names: Vec<String> = state.columns.iter().chain([&state.name]).cloned().collect();
     let wanted = |title: &str, name: &str| names.iter().any(|known| known == title || known == name);
-    let mut table = read(file, &TextOptions::default(), &wanted, &Progress::silent())?;
+    let mut table = read(file, &TextOptions::default(), &wanted, progress)?;
     if !state.values().is_empty() {
         table.number_words(&names, state.values(), &state.name)?;
     }

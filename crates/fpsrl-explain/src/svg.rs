@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use fpsrl_base::visible::acts;
+
 /// Text that may stand in HTML or SVG, in an element or in an attribute, whatever it contains.
 ///
 /// ```
@@ -19,6 +21,8 @@ pub fn escape(text: &str) -> String {
             // XML has no way to write these.
             control if control.is_control() && !matches!(control, '\n' | '\t') => safe.push('\u{fffd}'),
             '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            // What turns the direction of writing, or hides, is shown by its number.
+            hidden if acts(hidden) && !matches!(hidden, '\n' | '\t') => safe.extend(hidden.escape_unicode()),
             other => safe.push(other),
         }
     }

@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use super::modes::{mode_of, modes_of};
 use fpsrl_base::text::{count, number, with_unit};
+use fpsrl_base::visible::visible;
 use fpsrl_data::System;
 use fpsrl_engine::policy::{ActionRules, Derived, FuzzyPolicy, Quantity, Rule};
 
@@ -36,7 +37,7 @@ pub fn sentences(policy: &FuzzyPolicy) -> Vec<String> {
     policy
         .actions
         .iter()
-        .flat_map(|action| action.rules.iter().map(move |rule| sentence(policy, action, rule)))
+        .flat_map(|action| action.rules.iter().map(move |rule| visible(&sentence(policy, action, rule)).into_owned()))
         .collect()
 }
 

@@ -98,6 +98,7 @@ fn told(part: &Part) -> String {
         }
         Part::Option { name: "out", .. } => "another path".into(),
         Part::Option { name: "force", .. } => "`force=True`".into(),
+        Part::Option { name: "allow-process", .. } => "`allow_process=True`".into(),
         Part::Option { name: "resume", value: Some(path) } => format!("`fpsrl.resume({path:?})`"),
         Part::Option { name: name @ ("state" | "action" | "input"), .. } => format!("`{name}s=[…]`"),
         Part::Option { name, value: None } => format!("`{name}=…`"),

@@ -3,7 +3,6 @@
 //! What users see is the package `fpsrl` in `python/`, which is written in Python above this module. Here is only what
 //! Python cannot do: artefacts as objects, arrays in and out, work without Python's lock that still hears Ctrl-C.
 
-mod cluster;
 mod columns;
 mod command;
 mod error;
@@ -13,7 +12,6 @@ mod problem;
 mod settings;
 mod simulator;
 mod stages;
-mod sweep;
 mod work;
 
 use pyo3::prelude::*;
@@ -21,17 +19,17 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::cluster::{Scorer, Workshop, instruction_set};
-    #[pymodule_export]
     use super::command::command;
     #[pymodule_export]
     use super::policy::{Policy, imitate, import_policy};
     #[pymodule_export]
     use super::problem::{Problem, draft, draft_files, parse_toml, section_keys};
     #[pymodule_export]
-    use super::stages::{Checkpoint, Found, Judged, Log, Worlds, check, check_run, finish, load, resume, run_in};
+    use super::stages::cluster::{Scorer, Workshop, instruction_set};
     #[pymodule_export]
-    use super::sweep::{Sweep, sweep_log};
+    use super::stages::sweep::{Sweep, sweep_log};
+    #[pymodule_export]
+    use super::stages::{Checkpoint, Found, Judged, Log, Worlds, check, check_run, finish, load, resume, run_in};
     #[pymodule_export]
     use super::work::set_threads;
 
@@ -39,6 +37,13 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // A panic of a reader of others over a file becomes an error; nothing is to be said of it twice.
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !fpsrl::foreign::is_guarded() {
+                before(info);
+            }
+        }));
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("FRAME", fpsrl::frame::FRAME)
     }

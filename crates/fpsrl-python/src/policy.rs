@@ -245,11 +245,11 @@ impl Policy {
     }
 }
 
-/// Reads rules of another tool's, or of ours, from a file; and how far they act from what the file says.
+/// Reads rules of another tool's, or of ours, from a file; how far they act from what the file says, and what is to be said of it.
 #[pyfunction]
-pub fn import_policy(py: Python<'_>, path: PathBuf) -> PyResult<(Policy, f64)> {
+pub fn import_policy(py: Python<'_>, path: PathBuf) -> PyResult<(Policy, f64, Vec<String>)> {
     let imported = fpsrl::import::read(&path).map_err(|error| raised(py, &error, About::Policy))?;
-    Ok((Policy::of(imported.policy), imported.difference))
+    Ok((Policy::of(imported.policy), imported.difference, imported.notes))
 }
 
 /// Rules that imitate whoever acted so: the actions in some states, a row each; and the share of the actions' variance that

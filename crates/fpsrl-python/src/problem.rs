@@ -7,6 +7,8 @@ use fpsrl::data::log::{Guess, InputGuess, InputKind, TextOptions, columns_read};
 use fpsrl::draft::Draft;
 use fpsrl::problem::{System, WrittenProblem};
 use fpsrl::world::OwnSimulator;
+use fpsrl::world::process::Permission;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -27,14 +29,21 @@ pub struct Problem {
 #[pymethods]
 impl Problem {
     /// Checks settings. `path` is named in messages, and files are found from the directory that it is in; `simulator` is
-    /// a function of states and actions, with the largest reward that it gives.
+    /// a function of states and actions, with the largest reward that it gives. `allow_process` says whether the program may be
+    /// started that is its world.
     #[new]
-    #[pyo3(signature = (written, path, simulator=None))]
-    fn new(written: &Bound<'_, PyAny>, path: PathBuf, simulator: Option<(Bound<'_, PyAny>, f64)>) -> PyResult<Self> {
+    #[pyo3(signature = (written, path, simulator=None, allow_process=false))]
+    fn new(
+        written: &Bound<'_, PyAny>,
+        path: PathBuf,
+        simulator: Option<(Bound<'_, PyAny>, f64)>,
+        allow_process: bool,
+    ) -> PyResult<Self> {
         let py = written.py();
         let table = settings::table(written, "")?;
         let checked = WrittenProblem::from_table(table, &path).and_then(WrittenProblem::check);
         let mut inner = checked.map_err(|error| raised(py, &error, About::Problem))?;
+        inner.world.permission = Permission::if_asked(allow_process);
         let simulator = simulator.map(|(function, largest_reward)| {
             let system = &inner.system;
             Arc::new(PythonSimulator::new(
@@ -51,6 +60,12 @@ impl Problem {
     /// The complete problem file.
     fn to_toml(&self) -> String {
         self.inner.to_toml()
+    }
+
+    /// Whether the program may be started that is its world.
+    #[getter]
+    fn allow_process(&self) -> bool {
+        self.inner.world.permission == Permission::Allowed
     }
 
     #[getter]
@@ -185,17 +200,24 @@ pub fn draft(py: Python<'_>, frames: Vec<Frame<'_>>, name: &str, known: Known) -
 
 /// Drafts a problem from the files of a log, which are named from a directory.
 #[pyfunction]
-#[pyo3(signature = (files, directory, known, separator=None, decimal=None, missing=Vec::new()))]
+#[pyo3(signature = (files, directory, known, memory=None, separator=None, decimal=None, missing=Vec::new()))]
+#[expect(clippy::too_many_arguments, reason = "they are named in Python")]
 pub fn draft_files(
     py: Python<'_>,
     files: Vec<PathBuf>,
     directory: PathBuf,
     known: Known,
+    memory: Option<String>,
     separator: Option<char>,
     decimal: Option<char>,
     missing: Vec<String>,
 ) -> PyResult<Drafted> {
-    let (options, guess) = (TextOptions { separator, decimal, missing }, known.guess());
+    let allowed = |text| {
+        fpsrl::problem::memory(text)
+            .map_err(|rule| PyValueError::new_err(format!("memory: {text:?} was given, but {rule}")))
+    };
+    let memory = memory.as_deref().map(allowed).transpose()?;
+    let (options, guess) = (TextOptions { separator, decimal, missing, memory }, known.guess());
     let work = |progress: &fpsrl::Progress| fpsrl::draft::init(&files, &directory, &options, guess, progress);
     watched(py, None, About::Log, work).map(drafted)
 }

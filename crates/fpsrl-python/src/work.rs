@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fpsrl::progress::{Event, Progress, Stage, Status, Stop};
+use fpsrl::progress::{Event, Progress, Status, Stop};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -158,35 +158,19 @@ fn listen(events: &Receiver<Event>, listener: Option<&Py<PyAny>>, stop: &Stop) -
 /// Tells a listener of an event, as plain values.
 fn tell(py: Python<'_>, listener: &Py<PyAny>, event: &Event) -> PyResult<()> {
     let values = match event {
-        Event::Began { stage, total } => ("began", name(*stage), 0, *total, String::new(), None),
+        Event::Began { stage, total } => ("began", stage.name(), 0, *total, String::new(), None),
         Event::Advanced { stage, done, status } => {
             let best = match status {
                 Status::Best { value, .. } | Status::Thinning { value, .. } => Some(*value),
                 _ => None,
             };
-            ("advanced", name(*stage), *done, 0, status.to_string(), best)
+            ("advanced", stage.name(), *done, 0, status.to_string(), best)
         }
-        Event::Ended { stage } => ("ended", name(*stage), 0, 0, String::new(), None),
+        Event::Ended { stage } => ("ended", stage.name(), 0, 0, String::new(), None),
         Event::Noticed(notice) => ("noticed", "", 0, 0, notice.to_string(), None),
         _ => return Ok(()),
     };
     listener.call1(py, values).map(drop)
-}
-
-fn name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Import => "read",
-        Stage::Generate => "generate",
-        Stage::Fit => "fit",
-        Stage::Search => "search",
-        Stage::Front => "front",
-        Stage::Evaluate => "evaluate",
-        Stage::Ceiling => "ceiling",
-        Stage::Nfq => "nfq",
-        Stage::Pi => "pi",
-        Stage::Report => "report",
-        Stage::Sweep => "sweep",
-    }
 }
 
 /// Whether an exception is Ctrl-C.

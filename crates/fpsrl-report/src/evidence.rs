@@ -11,8 +11,8 @@ use fpsrl_engine::rollout::Lanes;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
 use fpsrl_explain::{DataProfile, Trajectory};
+use fpsrl_world::Shares;
 use fpsrl_world::WorldSettings;
-use fpsrl_world::ensemble::Shares;
 
 /// Replays of the log.
 const REPLAYS: usize = 100;

@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ensemble::{LearnedWorlds, Shares};
+use super::ensemble::LearnedWorlds;
 use super::model::WorldModel;
 use super::rows::{MOST_ROWS, moving, row_of, unseen};
+use super::shares::Shares;
 use crate::WorldSettings;
 use fpsrl_base::random::{Purpose, Stream};
 use fpsrl_data::system::Lagged;

@@ -17,14 +17,20 @@
 //! ```
 //!
 //! Each thread has a process of its own, started when it is first needed; it ends when its input does.
+//!
+//! A problem file names the program, and a run directory holds the problem of whoever made it. So no process is started
+//! without a [`Permission`], which no file can give.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
 use fpsrl_base::error::{Error, Result};
+use fpsrl_base::reason;
+use fpsrl_base::remedy::Remedy;
+use fpsrl_base::visible::shell_words;
 use fpsrl_engine::rollout::Lanes;
 use fpsrl_engine::simd::Numerics;
 use fpsrl_engine::world::World;
@@ -34,21 +40,47 @@ use crate::simulator::{FUNCTION, Simulator};
 /// The version of the conversation.
 const VERSION: u32 = 1;
 
+/// Whether programs may be started that a problem names as its world. They may do whatever their starter may, so it is for
+/// the caller to say; no file holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Permission {
+    /// None is started: asking for one is an error.
+    #[default]
+    Refused,
+    /// They are started.
+    Allowed,
+}
+
+impl Permission {
+    /// The permission that an option of the caller gives.
+    pub fn if_asked(allowed: bool) -> Self {
+        if allowed { Self::Allowed } else { Self::Refused }
+    }
+}
+/// The longest line that is taken as an answer: so many bytes, and so many more for each number that was asked for. JSON
+/// needs some 25 for a number; without a limit, a process that never ends its line would fill the memory.
+const LONGEST_LINE: usize = 1 << 16;
+const LONGEST_NUMBER: usize = 256;
+
 /// A process as a world.
 pub struct ProcessWorld {
     command: Vec<String>,
     states: Vec<String>,
     actions: Vec<String>,
     largest_reward: f64,
+    /// Whether no other process can be started beside the one that is there.
+    alone: bool,
+    /// Whose turn it is where there is only one.
+    turn: Mutex<()>,
     idle: Mutex<Vec<Conversation>>,
     fault: Mutex<Option<String>>,
 }
 
-/// A process under way.
+/// A simulator under way: a process, or whoever else is at the other end of a pipe.
 struct Conversation {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    child: Option<Child>,
+    input: Option<Box<dyn Write + Send>>,
+    output: BufReader<Box<dyn Read + Send>>,
 }
 
 #[derive(Serialize)]
@@ -80,33 +112,90 @@ struct Answer {
 }
 
 impl ProcessWorld {
-    /// Starts a process, given as its program and arguments, and greets it.
-    pub fn start(command: &[String], states: &[String], actions: &[String]) -> Result<Self> {
-        let mut world = Self {
+    /// Starts a process, given as its program and arguments, and greets it, if that is permitted.
+    ///
+    /// ```
+    /// use fpsrl_world::process::{Permission, ProcessWorld};
+    /// let command = ["python3".to_owned(), "simulator.py".to_owned()];
+    /// let error = ProcessWorld::start(&command, &[], &[], Permission::Refused).err().unwrap();
+    /// assert!(error.to_string().contains("only if that is allowed"), "{error}");
+    /// ```
+    pub fn start(command: &[String], states: &[String], actions: &[String], permission: Permission) -> Result<Self> {
+        // A function of another program is no program.
+        if permission == Permission::Refused && command.first().is_some_and(|program| program != FUNCTION) {
+            return Err(Error::setting(
+                "world.process",
+                shell_words(command),
+                "a program that a file names is started only if that is allowed",
+                Remedy::words("it may do whatever you may: if you trust it, allow it with ")
+                    .option("allow-process", None),
+            ));
+        }
+        let world = Self::silent(command, states, actions);
+        let greeted = world.start_process().and_then(|conversation| world.greet(conversation));
+        world.begun_by(greeted)
+    }
+
+    /// Greets a simulator that is there already, at the other ends of two pipes; `name` is what messages call it. There is
+    /// only this one: steps wait for each other, and when it falls silent nobody takes its place.
+    ///
+    /// ```
+    /// use fpsrl_world::process::ProcessWorld;
+    /// let names = |name: &str| vec![name.to_owned()];
+    /// let said = std::io::Cursor::new(b"{\"largest_reward\":0}\n");
+    /// let world = ProcessWorld::over("tank", said, std::io::sink(), &names("level"), &names("valve"));
+    /// assert!(world.is_ok());
+    /// ```
+    pub fn over(
+        name: &str,
+        output: impl Read + Send + 'static,
+        input: impl Write + Send + 'static,
+        states: &[String],
+        actions: &[String],
+    ) -> Result<Self> {
+        let mut world = Self::silent(&[name.to_owned()], states, actions);
+        world.alone = true;
+        let output: Box<dyn Read + Send> = Box::new(output);
+        let conversation = Conversation { child: None, input: Some(Box::new(input)), output: BufReader::new(output) };
+        let greeted = world.greet(conversation);
+        world.begun_by(greeted)
+    }
+
+    /// A world that nobody has been asked about yet.
+    fn silent(command: &[String], states: &[String], actions: &[String]) -> Self {
+        Self {
             command: command.to_vec(),
             states: states.to_vec(),
             actions: actions.to_vec(),
             largest_reward: 0.0,
+            alone: false,
+            turn: Mutex::new(()),
             idle: Mutex::new(Vec::new()),
             fault: Mutex::new(None),
-        };
-        let (conversation, largest_reward) = world.greet().map_err(|fault| world.error(fault))?;
-        world.largest_reward = largest_reward;
-        world.idle = Mutex::new(vec![conversation]);
-        Ok(world)
+        }
+    }
+
+    fn begun_by(mut self, greeted: Result<(Conversation, f64), String>) -> Result<Self> {
+        let (conversation, largest_reward) = greeted.map_err(|fault| self.error(fault))?;
+        self.largest_reward = largest_reward;
+        self.idle = Mutex::new(vec![conversation]);
+        Ok(self)
     }
 
     fn error(&self, fault: String) -> Error {
         Error::setting(
             "the simulator",
-            format!("`{}`", self.command.join(" ")),
+            format!("`{}`", shell_words(&self.command)),
             fault,
             "run it by hand: it reads a line of JSON and answers with a line of JSON",
         )
     }
 
-    /// A new process, and the largest reward that it names.
-    fn greet(&self) -> Result<(Conversation, f64), String> {
+    /// A new process.
+    fn start_process(&self) -> Result<Conversation, String> {
+        if self.alone {
+            return Err("it has fallen silent".into());
+        }
         let (program, arguments) = self.command.split_first().ok_or("no program is named")?;
         if program == FUNCTION {
             return Err("this world was a function of another program, and only that program has it".into());
@@ -116,11 +205,17 @@ impl ProcessWorld {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("it cannot be started: {error}"))?;
+            .map_err(|error| format!("it cannot be started: {}", reason::told(&error)))?;
         let (input, output) = (child.stdin.take(), child.stdout.take().ok_or("it has no output")?);
-        let mut conversation = Conversation { child, input, output: BufReader::new(output) };
+        let input = input.map(|input| Box::new(input) as Box<dyn Write + Send>);
+        let output: Box<dyn Read + Send> = Box::new(output);
+        Ok(Conversation { child: Some(child), input, output: BufReader::new(output) })
+    }
+
+    /// The largest reward that a simulator names when it is greeted.
+    fn greet(&self, mut conversation: Conversation) -> Result<(Conversation, f64), String> {
         let greeting = Greeting { fpsrl: VERSION, states: &self.states, actions: &self.actions };
-        let welcome: Welcome = conversation.ask(&greeting)?;
+        let welcome: Welcome = conversation.ask(&greeting, 0)?;
         if !welcome.largest_reward.is_finite() {
             return Err("its `largest_reward` is not a finite number".into());
         }
@@ -137,12 +232,14 @@ impl ProcessWorld {
             states: (0..live).map(|lane| row(&|index| lanes.state(index)[lane], self.states.len())).collect(),
             actions: (0..live).map(|lane| row(&|index| lanes.action(index)[lane], self.actions.len())).collect(),
         };
+        let _turn = self.alone.then(|| locked(&self.turn));
         let waiting = locked(&self.idle).pop();
         let mut conversation = match waiting {
             Some(conversation) => conversation,
-            None => self.greet()?.0,
+            None => self.start_process().and_then(|conversation| self.greet(conversation))?.0,
         };
-        let answer: Answer = conversation.ask(&question)?;
+        let numbers = live * (self.states.len() + 3);
+        let answer: Answer = conversation.ask(&question, numbers)?;
         let fits = answer.next_states.len() == live
             && answer.next_states.iter().all(|state| state.len() == self.states.len())
             && answer.rewards.len() == live
@@ -170,8 +267,8 @@ impl ProcessWorld {
 }
 
 impl Conversation {
-    /// Sends a line and reads one.
-    fn ask<T: serde::de::DeserializeOwned>(&mut self, question: &impl Serialize) -> Result<T, String> {
+    /// Sends a line and reads one, which is to hold so many numbers.
+    fn ask<T: serde::de::DeserializeOwned>(&mut self, question: &impl Serialize, numbers: usize) -> Result<T, String> {
         let mut line =
             serde_json::to_vec(question).map_err(|error| format!("a question has no form in JSON: {error}"))?;
         line.push(b'\n');
@@ -179,9 +276,16 @@ impl Conversation {
         input
             .write_all(&line)
             .and_then(|()| input.flush())
-            .map_err(|error| format!("it takes no question: {error}"))?;
+            .map_err(|error| format!("it takes no question: {}", reason::told(&error)))?;
         let mut answer = String::new();
-        self.output.read_line(&mut answer).map_err(|error| format!("its answer cannot be read: {error}"))?;
+        let longest = LONGEST_LINE + LONGEST_NUMBER * numbers;
+        let mut output = self.output.by_ref().take(longest as u64);
+        output
+            .read_line(&mut answer)
+            .map_err(|error| format!("its answer cannot be read: {}", reason::told(&error)))?;
+        if answer.len() == longest && !answer.ends_with('\n') {
+            return Err(format!("its answer goes on beyond {longest} bytes without an end of the line"));
+        }
         if answer.is_empty() {
             return Err("it ended instead of answering".into());
         }
@@ -196,8 +300,10 @@ impl Drop for Conversation {
     fn drop(&mut self) {
         // With its input closed it ends by itself; whoever does not is ended, so that none is left behind.
         self.input = None;
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -248,7 +354,7 @@ mod tests {
 
     fn world(script: &str) -> Result<ProcessWorld> {
         let command = ["sh", "-c", script].map(str::to_owned);
-        ProcessWorld::start(&command, &["level".to_owned()], &["valve".to_owned()])
+        ProcessWorld::start(&command, &["level".to_owned()], &["valve".to_owned()], Permission::Allowed)
     }
 
     fn stepped(world: &ProcessWorld) -> Lanes {
@@ -285,6 +391,43 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_started_without_a_permission() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("started");
+        let command = ["touch".to_owned(), file.to_string_lossy().into_owned()];
+        for (permission, started) in [(Permission::Refused, false), (Permission::Allowed, true)] {
+            let error = ProcessWorld::start(&command, &[], &[], permission).err().unwrap();
+            assert!(error.is_users());
+            assert_eq!((file.exists(), error.to_string().contains("only if that is allowed")), (started, !started));
+        }
+        let command = ["sh", "-c", "echo \u{1b}[2J; reboot"].map(str::to_owned);
+        let error = ProcessWorld::start(&command, &[], &[], Permission::default()).err().unwrap();
+        assert!(error.to_string().contains(r"sh -c $'echo \x1b[2J; reboot'"), "{error}");
+        assert_eq!(error.hint().unwrap(), "it may do whatever you may: if you trust it, allow it with `allow-process`");
+    }
+
+    #[test]
+    fn a_simulator_at_the_other_ends_of_pipes_is_asked_until_it_falls_silent() {
+        let said = "{\"largest_reward\":0}\n{\"next_states\":[[1],[2]],\"rewards\":[0,-1]}\n";
+        let names = |name: &str| vec![name.to_owned()];
+        let over = |said: Vec<u8>| {
+            ProcessWorld::over("tank", std::io::Cursor::new(said), std::io::sink(), &names("level"), &names("valve"))
+        };
+        let world = over(said.into()).unwrap();
+        assert_eq!(stepped(&world).state(0)[..2], [1.0, 2.0]);
+        world.check().unwrap();
+        assert_eq!(stepped(&world).absorbed(), [1.0, 1.0]);
+        assert!(world.check().unwrap_err().to_string().contains("`tank`, but it ended instead of answering"));
+        assert!(over(b"hello\n".to_vec()).err().unwrap().to_string().contains("it answered `hello`"));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_refused_before_it_fills_the_memory() {
+        let error = ProcessWorld::over("endless", std::io::repeat(b'1'), std::io::sink(), &[], &[]).err().unwrap();
+        assert!(error.to_string().contains("goes on beyond 65536 bytes"), "{error}");
+    }
+
+    #[test]
     fn whoever_does_not_speak_json_is_refused() {
         let refused = |script: &str| world(script).err().unwrap().to_string();
         assert!(refused("read -r x; echo hello").contains("it answered `hello`"));
@@ -292,7 +435,7 @@ mod tests {
         assert!(said.contains("it ended instead of answering") || said.contains("it takes no question"), "{said}");
         assert!(refused("read -r x; echo '{\"largest_reward\": null}'").contains("not understood"));
         let command = ["no-such-simulator".to_owned()];
-        let error = ProcessWorld::start(&command, &[], &[]).err().unwrap().to_string();
+        let error = ProcessWorld::start(&command, &[], &[], Permission::Allowed).err().unwrap().to_string();
         assert!(error.contains("it cannot be started"), "{error}");
         let few = "read -r x; echo '{\"largest_reward\":0}'; read -r x; echo '{\"next_states\":[[1]],\"rewards\":[0]}'; read -r x";
         let world = world(few).unwrap();

@@ -6,10 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ensemble::{LearnedWorlds, Shares};
+use super::ensemble::LearnedWorlds;
 use super::evidence::{Cause, Effect, Remainder, effects, remainders};
 use super::rewards::RewardEvidence;
 use super::rows::{row_of, unseen};
+use super::shares::Shares;
 pub use super::testers::OpenLoop;
 use super::testers::Testers;
 use crate::WorldSettings;

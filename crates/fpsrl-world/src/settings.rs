@@ -7,8 +7,8 @@ use fpsrl_data::system::{ActionVariable, History, LONGEST_HISTORY};
 use fpsrl_engine::formula::{Formula, Function, Kind};
 use serde::Deserialize;
 
+use crate::process::Permission;
 use crate::simulator::OwnSimulator;
-
 use crate::training::{Depth, Trainer};
 
 /// What worlds are made of, by name.
@@ -81,6 +81,8 @@ pub struct WorldSettings {
     pub absorbing: bool,
     /// The program and the arguments of a process that is the world, instead of a learned one.
     pub process: Option<Vec<String>>,
+    /// Whether that process may be started. No file can hold it.
+    pub permission: Permission,
     /// The world itself, if it is neither learned nor a process; `process` then begins with
     /// [`FUNCTION`](crate::simulator::FUNCTION). No file can hold it.
     pub simulator: Option<OwnSimulator>,
@@ -150,6 +152,7 @@ impl WorldSettings {
             restarts: 1,
             absorbing: true,
             process: None,
+            permission: Permission::Refused,
             simulator: None,
             reward: None,
             terminal: None,
@@ -237,6 +240,7 @@ impl WrittenWorld {
             restarts: self.restarts.unwrap_or(defaults.restarts),
             absorbing: self.absorbing.unwrap_or(defaults.absorbing),
             process: self.process,
+            permission: Permission::Refused,
             simulator: None,
             reward: formula("world.reward", self.reward, system, Kind::Number)?,
             terminal: formula("world.terminal", self.terminal, system, Kind::Truth)?,

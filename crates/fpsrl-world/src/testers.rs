@@ -1,10 +1,11 @@
 //! Worlds tested on episodes that they never saw: how far predictions go astray, what they miss of the rewards and of whole
 //! returns, and whether a judge can judge at all.
 
-use super::ensemble::{LearnedWorlds, Shares};
+use super::ensemble::LearnedWorlds;
 use super::model::WorldModel;
 use super::rewards::{Best, Told};
 use super::rows::{MOST_ROWS, moving, row_of};
+use super::shares::Shares;
 use crate::WorldSettings;
 use fpsrl_data::System;
 use fpsrl_data::scaling::Scale;

@@ -15,7 +15,7 @@ use fpsrl::search::{Search, SearchOptions, methods};
 use fpsrl::simd::Numerics;
 use fpsrl::world::Simulator;
 use fpsrl::world::World;
-use fpsrl::world::process::ProcessWorld;
+use fpsrl::world::process::{Permission, ProcessWorld};
 
 const PROBLEM: &str = r#"
 name = "tank"
@@ -78,7 +78,8 @@ fn main() -> fpsrl::Result<()> {
     if command.is_empty() {
         return search(&problem, &Tank);
     }
-    let world = ProcessWorld::start(&command, &["level".to_owned()], &["valve".to_owned()])?;
+    // Whoever gives a command to this example asks for it.
+    let world = ProcessWorld::start(&command, &["level".to_owned()], &["valve".to_owned()], Permission::Allowed)?;
     search(&problem, &world)?;
     world.check()
 }

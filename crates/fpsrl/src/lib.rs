@@ -45,7 +45,9 @@ pub mod run;
 pub mod stage;
 pub mod sweep;
 
-pub use fpsrl_base::{Error, Remedy, Result, error, files, frame, progress, random, remedy, text};
+pub use fpsrl_base::{
+    Error, Remedy, Result, error, files, foreign, frame, progress, random, reason, remedy, text, visible,
+};
 pub use fpsrl_data::plant;
 pub use fpsrl_engine::{angle, formula, rollout, simd};
 pub use fpsrl_exchange::{import, verify};

@@ -157,6 +157,20 @@ fn what_is_wrong_is_said_before_anything_is_made() {
 }
 
 #[test]
+fn the_largest_sweeps_are_planned_or_refused_at_once() {
+    // Checked one by one, their problems would take half a minute.
+    let directory = directory("seeds = 100000\n");
+    assert_eq!(read(directory.path()).unwrap().runs().len(), 100_000);
+    // Of these, each run would hold every setting.
+    let keys: String = (0..5_000).map(|key| format!("'search.k{key}' = 1\n")).collect();
+    let directory = self::directory(&format!("seeds = 1000\n[grid]\n{keys}"));
+    assert!(read(directory.path()).unwrap_err().to_string().contains("`grid` is 5000000 settings"));
+    let logs: Vec<String> = (0..3_000).map(|log| format!("'{log}/log.csv'")).collect();
+    let directory = self::directory(&format!("logs = [{}]\n", logs.join(",")));
+    assert!(read(directory.path()).is_err());
+}
+
+#[test]
 fn a_simulator_gets_no_draws_of_its_log() {
     let directory = tempfile::tempdir().unwrap();
     let problem = "horizon = 5\n[[state]]\nname = 'x'\nstart = [0.0, 1.0]\n[[action]]\nname = 'u'\nlimits = [0.0, 1.0]\n[world]\nprocess = ['true']\n";

@@ -169,11 +169,11 @@ class Evaluator:
     # What the extension module asks for.
 
     def _searching(self, inner: core.Worlds, worlds: Optional[Worlds] = None) -> _Search:
-        worlds = worlds or Worlds._of(inner, Problem.from_toml(inner.problem.to_toml()))
+        worlds = worlds or Worlds._of(inner, _as_it_is(inner.problem))
         return _Search(self, inner, self._shared(worlds))
 
     def _learning(self, inner: core.Log, text: str, log: Optional[Log] = None) -> Training:
-        log = log or Log._of(inner, Problem.from_toml(inner.problem.to_toml()))
+        log = log or Log._of(inner, _as_it_is(inner.problem))
         self._opened().must_be(core.instruction_set(), ALIKE)
         return Training(self, self._shared(log), text)
 
@@ -187,6 +187,11 @@ class Evaluator:
         self.figures.bytes_shared += len(packed)
         logger.info("%r takes %.1f MB in the object store", artefact, len(packed) / 1e6)
         return hashlib.sha256(packed).hexdigest(), self._ray.put(artefact)
+
+
+def _as_it_is(problem: core.Problem) -> Problem:
+    """A problem of the command, with the permission that it has there."""
+    return Problem.from_toml(problem.to_toml(), allow_process=problem.allow_process)
 
 
 @dataclass(eq=False)

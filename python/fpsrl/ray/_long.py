@@ -130,7 +130,9 @@ def runs_of(evaluator: Evaluator, sweep: core.Sweep, names: Sequence[str], share
             return None
         packed = None if shared else _packed(directory)
         figures.bytes_sent += len(packed or b"")
-        return worker.actor.run.options(name=f"fpsrl: run {names[place]}").remote(packed, str(directory))
+        return worker.actor.run.options(name=f"fpsrl: run {names[place]}").remote(
+            packed, str(directory), sweep.allow_process
+        )
 
     def given_up(place: int, why: str) -> bool:
         sweep.keep_failure(names[place], why, "often a node has too little memory: use fewer workers", False)

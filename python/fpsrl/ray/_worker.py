@@ -90,7 +90,7 @@ def worker_class() -> Any:
                 self._workshops[key] = workshop
             return workshop.train(job), time.perf_counter() - began, self._memory()
 
-        def run(self, packed: Any, directory: str) -> Any:
+        def run(self, packed: Any, directory: str, allow_process: bool = False) -> Any:
             """Makes the rest of a run: of one that is sent here, or of one in a directory that this machine sees. What comes back
             is its files and no failure, or a failure: its message, its hint, and whether it is a bug."""
             import os
@@ -108,7 +108,7 @@ def worker_class() -> Any:
                     told = f"this machine does not see {directory}"
                     hint = "make the sweep without `shared`, or mount that directory on every machine at the same path"
                     return None, (told, hint, False), time.perf_counter() - began, self._memory()
-                failure = core.finish(here)
+                failure = core.finish(here, allow_process)
                 if failure is not None:
                     # What is told of files is of those that the run has at home.
                     failure = tuple(text.replace(here, directory) if isinstance(text, str) else text for text in failure)

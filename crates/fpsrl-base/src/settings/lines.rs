@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write};
 
+use crate::visible::acts;
+
 /// The text of a problem file under way.
 ///
 /// ```
@@ -40,9 +42,32 @@ impl Lines {
     }
 }
 
-/// A text in quotes, as TOML reads it.
+/// A text in quotes, as TOML reads it; what acts instead of being seen is written by its number.
+///
+/// ```
+/// use fpsrl_base::settings::quoted;
+/// assert_eq!(quoted("level"), "\"level\"");
+/// assert_eq!(quoted("a\u{202e}\u{9b}b"), r#""a\u202E\u009Bb""#);
+/// ```
 pub fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    if !text.chars().any(acts) {
+        return toml::Value::String(text.to_owned()).to_string();
+    }
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        // Writing to a string cannot fail.
+        let _ = match c {
+            '"' | '\\' => write!(quoted, "\\{c}"),
+            '\n' => write!(quoted, "\\n"),
+            '\r' => write!(quoted, "\\r"),
+            '\t' => write!(quoted, "\\t"),
+            c if acts(c) && u32::from(c) > 0xffff => write!(quoted, "\\U{:08X}", u32::from(c)),
+            c if acts(c) => write!(quoted, "\\u{:04X}", u32::from(c)),
+            c => write!(quoted, "{c}"),
+        };
+    }
+    quoted.push('"');
+    quoted
 }
 
 /// Texts as a list.

@@ -5,11 +5,13 @@
 //! that was changed after a check.
 
 mod lines;
+mod memory;
 mod words;
 
 use std::fmt::Display;
 
 pub use lines::{Lines, bounds, number, quoted, quoted_list};
+pub use memory::{memory, memory_written};
 pub use words::{OneOrMany, OrAuto, OrWord};
 
 use crate::error::{Error, Result};

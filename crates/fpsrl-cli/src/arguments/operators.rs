@@ -8,6 +8,7 @@ use fpsrl::run::{FACTORS, PiOptions, TradeOptions, UpdateOptions};
 
 use super::export::named_value;
 use super::{Existing, Manner};
+use crate::own_log::memory;
 
 pub const PI_EXAMPLES: &str = "\
 Where a state tracks a set-point (`tracks` below [[state]]), each action is bias + gain * error + gain / reset * sum of the errors,
@@ -78,6 +79,9 @@ pub struct UpdateArguments {
     /// Replace the files of a run that is there already
     #[arg(long)]
     pub force: bool,
+    /// Memory that reading a file may take [default: that of the run's problem; else 160 MB, and 16 times the file's size]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
     /// Only score the present rules on the new worlds
     #[arg(long, conflicts_with_all = ["effort", "budget"])]
     pub no_search: bool,
@@ -144,6 +148,7 @@ impl UpdateArguments {
             logs: self.log.clone(),
             out: self.out.clone(),
             force: self.force,
+            memory: self.memory,
             no_search: self.no_search,
             effort: self.effort.clone(),
             budget: self.budget.clone(),

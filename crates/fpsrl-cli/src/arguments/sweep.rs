@@ -72,4 +72,8 @@ pub struct SweepArguments {
     /// Show neither progress nor table, only errors
     #[arg(short, long)]
     pub quiet: bool,
+    /// Start the program that the problem names as its world (`process`), here or wherever the runs are made. It may do whatever you
+    /// may: see what it is before you allow it in a file of someone else's
+    #[arg(long)]
+    pub allow_process: bool,
 }

@@ -8,7 +8,7 @@ use fpsrl::files;
 use fpsrl::run::REPORT;
 use fpsrl::run::RunDirectory;
 
-use super::{begin, print};
+use super::{begin, opened, print};
 use crate::Failure;
 use crate::arguments::{ExplainArguments, ReportArguments};
 use crate::progress::Bars;
@@ -16,8 +16,8 @@ use crate::progress::Bars;
 /// Writes a run's report.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let manner = &arguments.existing.manner;
+    let run = opened(&arguments.existing.directory, manner)?;
     let bars = begin(manner);
-    let run = RunDirectory::open(&arguments.existing.directory)?;
     let _lock = run.lock()?;
     let summary = run.report(&arguments.options(), &bars).map_err(|error| match error {
         fpsrl::Error::Stopped { .. } => {

@@ -1,22 +1,27 @@
 //! `sweep`: many runs, and what they say together.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use fpsrl::sweep::{ConductOptions, Sweep, kubernetes, slurm};
 
-use crate::{Failure, Host};
 use crate::arguments::SweepArguments;
 use crate::progress::Bars;
 use crate::table;
+use crate::terminal::{self, argument};
+use crate::trust;
+use crate::{Failure, Host};
 
 /// Makes the runs of a sweep that are left, and gathers all of them.
 pub fn sweep(arguments: &SweepArguments, host: &dyn Host) -> Result<(), Failure> {
-    let bars = Bars::new(arguments.quiet);
     if let Some(table) = &arguments.table {
         refuse_other_endings(table)?;
     }
     let sweep = Sweep::read(&arguments.file)?;
+    let makes_runs = !arguments.dry_run && !arguments.collect;
+    let processes = if makes_runs { sweep.processes()? } else { Vec::new() };
+    let sweep = sweep.permitting(trust::permission(arguments.allow_process, &arguments.file, &processes));
+    let bars = Bars::new(arguments.quiet);
     if arguments.dry_run {
         let states = sweep.states()?;
         let json = || fpsrl::sweep::plan_as_json(&sweep, &states);
@@ -70,7 +75,7 @@ fn stopped(error: fpsrl::Error, file: &Path) -> Failure {
     match error {
         fpsrl::Error::Stopped { .. } => Failure::Interrupted {
             message: error.to_string(),
-            hint: format!("go on with `fpsrl sweep {}`; what is finished is not made again", file.display()),
+            hint: format!("go on with `fpsrl sweep {}`; what is finished is not made again", argument(file)),
         },
         other => Failure::Library(other),
     }
@@ -88,9 +93,10 @@ fn prepare(sweep: &Sweep, arguments: &SweepArguments, bars: &Bars) -> Result<(),
         true => slurm(&listed, &name),
         false => kubernetes(&listed, &name, arguments.workers.map_or(8, usize::from)),
     };
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()?;
+    match arguments.slurm {
+        true => terminal::result(&text)?,
+        false => terminal::json(&text)?,
+    }
     let count = listed.runs.len();
     bars.say(&format!("{count} runs are prepared in {}", listed.directory.display()));
     if listed.failed > 0 {
@@ -99,7 +105,7 @@ fn prepare(sweep: &Sweep, arguments: &SweepArguments, bars: &Bars) -> Result<(),
     if arguments.kubernetes {
         bars.say("set the image, and the volume that holds this directory, before you apply it");
     }
-    bars.say(&format!("when they are made: fpsrl sweep {} --collect", arguments.file.display()));
+    bars.say(&format!("when they are made: fpsrl sweep {} --collect", argument(&arguments.file)));
     Ok(())
 }
 
@@ -121,11 +127,10 @@ fn print(
     json: impl FnOnce() -> fpsrl::Result<String>,
     table: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
     if arguments.json {
-        stdout.write_all(json()?.as_bytes())?;
+        terminal::json(&json()?)?;
     } else if !arguments.quiet {
-        stdout.write_all(table().as_bytes())?;
+        terminal::result(&table())?;
     }
-    Ok(stdout.flush()?)
+    Ok(())
 }

@@ -7,6 +7,7 @@ use fpsrl::explain;
 use fpsrl::pi_result::{PiResult, Score};
 use fpsrl::run::{PiComparison, RunDirectory};
 use fpsrl::text::{count, number};
+use fpsrl::visible::name as shown;
 
 use super::{control, rounded};
 
@@ -74,10 +75,10 @@ fn numbers(title: &str, controller: &PiController, interval: Option<f64>) -> Str
                         format!(", reset {} steps ({} in the log's time)", short(steps), short(steps * interval))
                     }
                 };
-                format!("follows {state}: gain {}{reset}, bias {}", short(one.gain), short(one.bias))
+                format!("follows {}: gain {}{reset}, bias {}", shown(state), short(one.gain), short(one.bias))
             }
         };
-        let _ = writeln!(text, "    {} {told}", one.action);
+        let _ = writeln!(text, "    {} {told}", shown(&one.action));
     }
     text
 }

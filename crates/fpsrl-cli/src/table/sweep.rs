@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use fpsrl::sweep::{Gathered, State, Summed, Sweep};
 use fpsrl::text::count;
+use fpsrl::visible::{message, path, visible};
 
 /// Lines of a table that a person reads; table.csv has all.
 const MOST_LINES: usize = 200;
@@ -18,12 +19,12 @@ pub fn plan(sweep: &Sweep, states: &[State]) -> String {
             State::Failed(_) => "has failed",
             State::Finished(_) => "finished",
         };
-        let _ = writeln!(text, "{word:<10}  {}", run.name);
+        let _ = writeln!(text, "{word:<10}  {}", visible(&run.name));
     }
     let left = states.iter().filter(|state| matches!(state, State::Pending | State::Begun)).count();
     let runs = sweep.runs().len();
     let noun = if runs == 1 { "run" } else { "runs" };
-    let _ = writeln!(text, "\n{} {noun} in {}, {} left", count(runs), sweep.directory().display(), count(left));
+    let _ = writeln!(text, "\n{} {noun} in {}, {} left", count(runs), path(sweep.directory()), count(left));
     text
 }
 
@@ -31,7 +32,8 @@ pub fn plan(sweep: &Sweep, states: &[State]) -> String {
 pub fn sweep(gathered: &Gathered) -> String {
     let (what, findings) = (gathered.what_varies(), gathered.findings());
     let planned = gathered.runs().len();
-    let mut text = format!("{}, {} {}", what.title, count(planned), if planned == 1 { "run" } else { "runs" });
+    let mut text =
+        format!("{}, {} {}", visible(&what.title), count(planned), if planned == 1 { "run" } else { "runs" });
     let failed = what.failures.len();
     let _ = write!(text, ": {} finished", count(what.runs.len()));
     if failed > 0 {
@@ -66,7 +68,7 @@ pub fn sweep(gathered: &Gathered) -> String {
     if !findings.recurring.is_empty() {
         text.push_str("\nRules that come back\n");
         for rule in findings.recurring.iter().take(8) {
-            let _ = writeln!(text, "  {:>4} of {:<4} {}", rule.runs.len(), rule.of, rule.sentence);
+            let _ = writeln!(text, "  {:>4} of {:<4} {}", rule.runs.len(), rule.of, message(&rule.sentence));
         }
     }
     if let Some(best) = gathered.best()
@@ -77,7 +79,7 @@ pub fn sweep(gathered: &Gathered) -> String {
     if failed > 0 {
         text.push_str("\nFailures\n");
         for failure in what.failures.iter().take(10) {
-            let _ = writeln!(text, "  {}: {}", failure.name, failure.message);
+            let _ = writeln!(text, "  {}: {}", visible(&failure.name), message(&failure.message));
         }
         if failed > 10 {
             let _ = writeln!(text, "  and {} more", failed - 10);
@@ -129,8 +131,9 @@ fn points(text: &mut String, gathered: &Gathered) {
 
 /// A text of at most so many signs.
 fn cut(text: &str, most: usize) -> String {
+    let text = visible(text);
     match text.chars().count() > most {
         true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-        false => text.to_owned(),
+        false => text.into_owned(),
     }
 }

@@ -7,6 +7,7 @@ use fpsrl::run::RunDirectory;
 use fpsrl::text::{number, with_unit};
 use fpsrl::tracking::ControlFigures;
 use fpsrl::trade::{LeftOut, Trade, Worth};
+use fpsrl::visible::name as shown;
 
 use super::{control, rounded};
 
@@ -19,8 +20,9 @@ pub fn trade(run: &RunDirectory, trade: &Trade) -> fpsrl::Result<String> {
         "range" => "how far it is out of its range in a step",
         _ => "what a step costs",
     };
+    let unit = &shown(unit);
     let one = with_unit("1", unit);
-    let mut text = format!("What {name} buys: {what}; {one} is worth {} of the reward\n", number(*weight));
+    let mut text = format!("What {} buys: {what}; {one} is worth {} of the reward\n", shown(name), number(*weight));
     let _ = writeln!(text, "Return: {}\n", explain::what_returns_are(&problem.system));
     let cost = if unit.is_empty() { "cost a step".to_owned() } else { format!("{unit} a step") };
     let _ = writeln!(text, "    factor {cost:>12} {:>12} {:>9} {:>20}  in trade/", "without it", "return", "interval");
@@ -44,7 +46,7 @@ pub fn trade(run: &RunDirectory, trade: &Trade) -> fpsrl::Result<String> {
         let _ = writeln!(text, "{}", line.trim_end());
     };
     for point in points {
-        line(point.factor, &point.worth, &point.file, point.present);
+        line(point.factor, &point.worth, &shown(&point.file), point.present);
     }
     let on_front = points.iter().any(|point| point.present);
     if !on_front {

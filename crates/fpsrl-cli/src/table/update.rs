@@ -5,6 +5,7 @@ use std::fmt::Write;
 use fpsrl::promise::Promise;
 use fpsrl::run::{RuleChange, Standing, Update};
 use fpsrl::text::count;
+use fpsrl::visible::{message, name as named};
 
 /// What changed from the old run to the new one. Writing to a string cannot fail.
 pub fn update(update: &Update) -> String {
@@ -21,14 +22,14 @@ pub fn update(update: &Update) -> String {
             Some(error) if name == "absorbing" => format!("{:.2} %", 100.0 * error),
             Some(error) => format!("{error:.2e}"),
         };
-        line(&format!("error of {name}"), shown(before.world_errors.get(name)), shown(Some(*error)));
+        line(&format!("error of {}", named(name)), shown(before.world_errors.get(name)), shown(Some(*error)));
     }
     let today = |standing: &Standing| standing.today.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
     line("today, return", today(&before.standing), today(&after.standing));
     line("promise", promised(&before.standing), promised(&after.standing));
     line("verdict", word(&before.standing), word(&after.standing));
     if let Some(reason) = &after.standing.reason {
-        let _ = writeln!(text, "  {reason}");
+        let _ = writeln!(text, "  {}", message(reason));
     }
     let _ = writeln!(text, "\nThe present rules on the new worlds");
     let _ = writeln!(text, "  {:<28} {}", "promise", with_interval(present_rules.promise.as_ref()));
@@ -46,11 +47,11 @@ pub fn update(update: &Update) -> String {
     };
     let _ = writeln!(text, "\n{told}");
     for RuleChange { rule, before, after, conditions } in &update.changes {
-        let none = || "none".to_owned();
-        let _ = writeln!(text, "  {rule}. before: {}", before.clone().unwrap_or_else(none));
-        let _ = writeln!(text, "     now:    {}", after.clone().unwrap_or_else(none));
+        let sentence = |text: &Option<String>| message(text.as_deref().unwrap_or("none"));
+        let _ = writeln!(text, "  {rule}. before: {}", sentence(before));
+        let _ = writeln!(text, "     now:    {}", sentence(after));
         if !conditions.is_empty() {
-            let _ = writeln!(text, "     moved:  {}", conditions.join(", "));
+            let _ = writeln!(text, "     moved:  {}", message(&conditions.join(", ")));
         }
     }
     text

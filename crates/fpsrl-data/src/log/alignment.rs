@@ -24,11 +24,11 @@ const CLEAR: f64 = 4.0;
 pub struct Alignment {
     /// The verdict; none if the data do not tell.
     pub fits: Option<Row>,
-    /// The share of the variance that is not predicted if actions led to the next row.
-    #[serde(deserialize_with = "unknown::deserialize")]
+    /// The share of the variance that is not predicted if actions led to the next row; NaN if there were too few pairs.
+    #[serde(with = "unknown")]
     pub error_next: f64,
-    /// The share of the variance that is not predicted if actions led to their own row.
-    #[serde(deserialize_with = "unknown::deserialize")]
+    /// The share of the variance that is not predicted if actions led to their own row; NaN likewise.
+    #[serde(with = "unknown")]
     pub error_this: f64,
     /// Pairs of rows with different actions that were looked at.
     pub rows: usize,

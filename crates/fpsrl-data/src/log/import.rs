@@ -135,7 +135,8 @@ pub fn record(
     let log = columns_of(settings)?;
     let names = Roles::names(log, system);
     let wanted = |title: &str, name: &str| names.iter().any(|wanted| wanted == title || wanted == name);
-    let options = TextOptions { separator: log.separator, decimal: log.decimal, missing: log.missing.clone() };
+    let LogSettings { separator, decimal, memory, .. } = *log;
+    let options = TextOptions { separator, decimal, missing: log.missing.clone(), memory };
     let tables = log.files.iter().map(|path| read(path, &options, &wanted, progress));
     assemble(system, settings, reward, tables)
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::budget::{MOST_TITLES, too_wide};
 use super::cell::{self, DateOrder};
 use super::table::{Kind, shortened, split_unit};
 use fpsrl_base::error::{Error, Result};
@@ -21,6 +22,8 @@ pub struct TextOptions {
     pub decimal: Option<char>,
     /// Words that stand for a missing value, besides the usual ones.
     pub missing: Vec<String>,
+    /// Bytes of memory that reading a file may take, whatever its format; in proportion to its size if nothing is said.
+    pub memory: Option<u64>,
 }
 
 /// How a text file is laid out.
@@ -56,8 +59,15 @@ impl Layout {
         refuse_what_is_no_text(head, path)?;
         // Remarks and blank lines before the header are not part of the table.
         let (header, header_line) = loop {
-            let (line, number) = records.next().ok_or_else(|| {
-                malformed(path, None, "there is no line with the names of the columns", "add it as the first line")
+            let (line, number) = records.next().ok_or_else(|| match whole {
+                true => {
+                    malformed(path, None, "there is no line with the names of the columns", "add it as the first line")
+                }
+                false => {
+                    let problem = format!("this line is longer than {} MB", head.len() >> 20);
+                    let hint = "a log begins with the names of its columns, on one line; is this the right file?";
+                    malformed(path, Some(records.line), problem, hint)
+                }
             })?;
             if !line.trim_ascii().is_empty() && !line.starts_with(b"#") {
                 break (line, number);
@@ -73,7 +83,11 @@ impl Layout {
             Some(separator) => separator as u8,
             None => find_separator(header, &sample),
         };
-        let titles: Vec<String> = cells(header, separator).iter().map(|cell| as_text(cell)).collect();
+        let titles = cells(header, separator);
+        if titles.len() > MOST_TITLES {
+            return Err(too_wide(path, "it", titles.len() as u64, MOST_TITLES));
+        }
+        let titles: Vec<String> = titles.iter().map(|cell| as_text(cell)).collect();
         if titles.iter().all(|title| cell::number(title.as_bytes(), b'.').is_some()) {
             let hint = "add a first line with the names of the columns";
             return Err(malformed(path, Some(header_line), "this line holds numbers instead of names", hint));

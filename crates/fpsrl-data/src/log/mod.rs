@@ -7,6 +7,7 @@
 
 mod alignment;
 mod arrays;
+mod budget;
 mod cell;
 mod guess;
 #[cfg(feature = "hdf5")]
@@ -15,11 +16,17 @@ mod import;
 mod layout;
 mod npz;
 #[cfg(feature = "parquet")]
+mod pages;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod read;
 mod series;
 mod table;
 mod text;
+#[cfg(feature = "parquet")]
+mod thrift;
+mod words;
+mod zip;
 
 pub use alignment::Alignment;
 pub use guess::{Angle, Guess, InputGuess, InputKind, Settling, angle};

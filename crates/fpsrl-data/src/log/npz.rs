@@ -1,59 +1,76 @@
 //! NumPy's `.npz`: a zip archive of arrays, each with a short header.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
-use super::arrays::{self, NamedArray};
+use super::arrays::{self, NamedArray, Widths};
+use super::budget::{Budget, MOST_COLUMNS, of_cells, of_rows, too_wide};
 use super::layout::malformed;
 use super::table::Table;
 use super::text::Wanted;
+use super::zip::{Unpacked, entries};
 use fpsrl_base::error::{Error, Result};
 
-/// The most that one array may hold once it is unpacked; a small file could claim any size.
-const MOST_BYTES: u64 = 1 << 36;
+/// Bytes of an array that are unpacked together.
+const PART: usize = 1 << 16;
 
 /// Reads the arrays of an archive.
-pub(super) fn read(path: &Path, file: File, wanted: Wanted<'_>) -> Result<Table<'static>> {
+pub(super) fn read(path: &Path, mut file: File, wanted: Wanted<'_>, budget: &Budget) -> Result<Table<'static>> {
     let broken = |problem: String| malformed(path, None, problem, "write it again with numpy.savez");
-    let mut archive = zip::ZipArchive::new(BufReader::new(file))
-        .map_err(|error| broken(format!("it cannot be unpacked: {error}")))?;
+    let entries = entries(&mut file, budget)
+        .map_err(|problem| budget.told(|| broken(format!("it cannot be unpacked: {problem}"))))?;
     let mut found = Vec::new();
-    for index in 0..archive.len() {
-        let mut entry = archive.by_index(index).map_err(|error| broken(format!("it cannot be unpacked: {error}")))?;
-        let Some(name) = entry.name().strip_suffix(".npy").map(str::to_owned) else {
+    let mut packed: u64 = 0;
+    let mut widths = Widths::default();
+    for entry in entries {
+        budget.go_on()?;
+        let Some(name) = entry.name.strip_suffix(".npy").map(str::to_owned) else {
             let hint =
                 "logs are read from CSV and TSV (also gzip), Parquet, HDF5 and npz files; save a workbook as CSV";
             return Err(malformed(
                 path,
                 None,
-                format!("it is an archive that holds `{}`, not arrays of NumPy", entry.name()),
+                format!("it is an archive that holds `{}`, not arrays of NumPy", entry.name),
                 hint,
             ));
         };
-        let header = Header::read(&mut entry).map_err(|problem| broken(format!("the array `{name}`: {problem}")))?;
+        let failed = |error: io::Error| {
+            budget.told(|| match error.kind() {
+                io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+                    broken(format!("the array `{name}`: {error}"))
+                }
+                io::ErrorKind::UnexpectedEof => broken(format!("the array `{name}` ends too early")),
+                _ => Error::read(path, error),
+            })
+        };
+        // The same bytes under several names would unpack to any size.
+        packed = packed.saturating_add(entry.packed());
+        if packed > budget.size() {
+            return Err(broken("its entries overlap".into()));
+        }
+        let mut source = entry.open(&mut file, budget).map_err(failed)?;
+        let header = Header::read(&mut source)
+            .map_err(|problem| budget.told(|| broken(format!("the array `{name}`: {problem}"))))?;
         let Some((rows, width)) = header.table_shape() else { continue };
+        widths.add(path, &format!("the array `{name}`"), width as u64)?;
         let flat = header.shape.len() == 1;
-        let titles = arrays::titles(&name, width, flat);
-        if width == 0 || !(titles.iter().any(|title| wanted(title, title)) || name == "observations") {
+        let is_wanted = || arrays::titles(&name, width, flat).iter().any(|title| wanted(title, title));
+        if width == 0 || !(name == "observations" || is_wanted()) {
             continue;
         }
-        let size = (header.item.size() * rows as u64).checked_mul(width as u64).filter(|size| *size <= MOST_BYTES);
-        let size = size.ok_or_else(|| broken(format!("the array `{name}` claims to be too large")))?;
-        let mut bytes = Vec::new();
-        entry.by_ref().take(size).read_to_end(&mut bytes).map_err(|source| match source.kind() {
-            std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
-                broken(format!("the array `{name}`: {source}"))
-            }
-            _ => Error::read(path, source),
-        })?;
-        if bytes.len() as u64 != size {
-            return Err(broken(format!("the array `{name}` ends too early")));
+        if width > MOST_COLUMNS {
+            return Err(too_wide(path, &format!("the array `{name}`"), width as u64, MOST_COLUMNS));
         }
-        let values = header.values(&bytes, rows, width);
-        found.push(NamedArray { name, rows, width, flat, values });
+        let what = || format!("the array `{name}` claims {rows} rows and {width} columns");
+        // What only one of the arrays will need is given back.
+        let (whole, cells) = (of_rows(rows as u64, width as u64), of_cells(rows as u64, width as u64));
+        budget.take(whole, what)?;
+        budget.give_back(whole - cells);
+        let columns = header.columns(&mut source, rows, width).map_err(failed)?;
+        found.push(NamedArray { name, rows, flat, columns });
     }
-    arrays::table(path, found, wanted, "the archive")
+    arrays::table(path, found, wanted, "the archive", budget)
 }
 
 /// The header of an array.
@@ -105,7 +122,7 @@ impl Header {
         let Some((descr, _)) = descr else {
             return Err("its elements are not plain numbers".into());
         };
-        let (order, kind) = descr.split_at(descr.len().min(1));
+        let (order, kind) = descr.split_at(descr.chars().next().map_or(0, char::len_utf8));
         let size = kind.get(1..).and_then(|size| size.parse().ok());
         let item = match (kind.chars().next(), size) {
             (Some('f'), Some(size @ (4 | 8))) => Item::Float(size),
@@ -132,27 +149,49 @@ impl Header {
         }
     }
 
-    /// The numbers, row after row.
-    fn values(&self, bytes: &[u8], rows: usize, width: usize) -> Vec<f64> {
+    /// The numbers, column by column.
+    fn columns(&self, source: &mut Unpacked<'_>, rows: usize, width: usize) -> io::Result<Vec<Vec<f64>>> {
+        let mut columns = vec![Vec::new(); width];
         let size = self.item.size() as usize;
-        let number = |at: usize| {
-            let mut raw = [0; 8];
-            raw[..size].copy_from_slice(&bytes[at * size..][..size]);
-            if self.big_endian {
-                raw[..size].reverse();
+        let mut part = vec![0; PART / size * size];
+        let mut left = rows as u64 * width as u64;
+        // Where the next number belongs.
+        let (mut row, mut column) = (0, 0);
+        while left > 0 {
+            let count = usize::try_from(left).unwrap_or(usize::MAX).min(part.len() / size);
+            let bytes = &mut part[..count * size];
+            source.read_exact(bytes)?;
+            for item in bytes.chunks_exact(size) {
+                columns[column].push(self.number(item));
+                match self.columns_first {
+                    false => column = if column + 1 == width { 0 } else { column + 1 },
+                    true => {
+                        row += 1;
+                        if row == rows {
+                            (row, column) = (0, column + 1);
+                        }
+                    }
+                }
             }
-            let whole = u64::from_le_bytes(raw);
-            match self.item {
-                Item::Float(4) => f64::from(f32::from_bits(whole as u32)),
-                Item::Float(_) => f64::from_bits(whole),
-                Item::Unsigned(_) => whole as f64,
-                // The sign is moved to the top, and back again.
-                Item::Signed(size) => ((whole << (64 - 8 * size)) as i64 >> (64 - 8 * size)) as f64,
-            }
-        };
-        match self.columns_first {
-            false => (0..rows * width).map(number).collect(),
-            true => (0..rows * width).map(|index| number(index % width * rows + index / width)).collect(),
+            left -= count as u64;
+        }
+        Ok(columns)
+    }
+
+    /// A number from its bytes.
+    fn number(&self, item: &[u8]) -> f64 {
+        let mut raw = [0; 8];
+        raw[..item.len()].copy_from_slice(item);
+        if self.big_endian {
+            raw[..item.len()].reverse();
+        }
+        let whole = u64::from_le_bytes(raw);
+        match self.item {
+            Item::Float(4) => f64::from(f32::from_bits(whole as u32)),
+            Item::Float(_) => f64::from_bits(whole),
+            Item::Unsigned(_) => whole as f64,
+            // The sign is moved to the top, and back again.
+            Item::Signed(size) => ((whole << (64 - 8 * size)) as i64 >> (64 - 8 * size)) as f64,
         }
     }
 }
@@ -160,6 +199,7 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fpsrl_base::progress::Progress;
     use std::io::Write;
 
     fn npy(descr: &str, order: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
@@ -179,7 +219,14 @@ mod tests {
             writer.write_all(bytes).unwrap();
         }
         writer.finish().unwrap();
-        read("log.npz".as_ref(), File::open(file.path()).unwrap(), &|_, _| true)
+        table_of(&std::fs::read(file.path()).unwrap(), None)
+    }
+
+    fn table_of(bytes: &[u8], memory: Option<u64>) -> Result<Table<'static>> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let budget = Budget::new("log.npz".as_ref(), bytes.len() as u64, memory, &Progress::silent());
+        read("log.npz".as_ref(), file, &|_, _| true, &budget)
     }
 
     fn floats(values: &[f64]) -> Vec<u8> {
@@ -220,6 +267,103 @@ mod tests {
         assert!(refused(&[("x.npy", npy("<U8", "False", "(1,)", &[0; 32]))]).contains("not plain numbers"));
         assert!(refused(&[("sheet.xml", vec![])]).contains("archive that holds `sheet.xml`"));
         assert!(refused(&[]).contains("holds no array"));
+    }
+
+    #[test]
+    fn a_small_archive_that_unpacks_to_gigabytes_is_refused_before_it_does() {
+        let rows = 300_000;
+        let header = npy("|u1", "False", &format!("({rows}, 3)"), &[]);
+        let packed = |method| {
+            let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+            let options = zip::write::SimpleFileOptions::default().compression_method(method);
+            writer.start_file("x.npy", options).unwrap();
+            writer.write_all(&header).unwrap();
+            writer.write_all(&vec![1u8; 3 * rows]).unwrap();
+            writer.finish().unwrap().into_inner()
+        };
+        let bomb = packed(zip::CompressionMethod::Deflated);
+        let error = table_of(&bomb, Some(5_000_000)).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("the array `x` claims 300000 rows and 3 columns; a file of "), "{message}");
+        assert!(error.hint().unwrap().contains("`memory = 50MB`"), "{:?}", error.hint());
+        // What is said to be enough is.
+        assert_eq!(table_of(&bomb, Some(50_000_000)).unwrap().rows, rows);
+        // The size of a file that is not packed gives it room enough.
+        let whole = packed(zip::CompressionMethod::Stored);
+        assert!(of_rows(rows as u64, 3) > 19 * bomb.len() as u64 && of_rows(rows as u64, 3) < 30 * whole.len() as u64);
+    }
+
+    #[test]
+    fn claims_are_refused_by_their_size_alone() {
+        let refused = |shape: &str| table(&[("x.npy", npy("<f8", "False", shape, &[0; 8]))]).unwrap_err().to_string();
+        assert!(refused("(1, 2000000)").contains("the array `x` has 2000000 columns; at most 100000 are read"));
+        assert!(refused("(18446744073709551615,)").contains("claims 18446744073709551615 rows"));
+        assert!(refused("(18446744073709551615, 50000)").contains("at most 10000"));
+        assert!(refused("(0, 18446744073709551615)").contains("at most 100000"));
+        let many: Vec<(String, Vec<u8>)> =
+            (0..30).map(|index| (format!("x{index}.npy"), npy("<f8", "False", "(1, 9999)", &[0; 8 * 9999]))).collect();
+        let many: Vec<(&str, Vec<u8>)> = many.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+        let message = table(&many).unwrap_err().to_string();
+        assert!(message.contains("at most 100000"), "{message}");
+    }
+
+    #[test]
+    fn entries_that_share_their_bytes_are_refused() {
+        let array = npy("|u1", "False", "(2000,)", &[7; 2000]);
+        let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        for name in ["a.npy", "b.npy"] {
+            writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            writer.write_all(&array).unwrap();
+        }
+        let mut bytes = writer.finish().unwrap().into_inner();
+        assert_eq!(table_of(&bytes, None).unwrap().titles, ["a", "b"]);
+        // Both entries claim as much of the archive as there is.
+        let places: Vec<usize> = (0..bytes.len() - 4).filter(|&at| bytes[at..].starts_with(b"PK\x01\x02")).collect();
+        let size = bytes.len() as u32;
+        for at in places {
+            bytes[at + 20..at + 24].copy_from_slice(&(size - 100).to_le_bytes());
+        }
+        let message = table_of(&bytes, None).unwrap_err().to_string();
+        assert!(message.contains("overlap"), "{message}");
+    }
+
+    #[test]
+    fn archives_whose_sizes_stand_in_fields_of_their_own_are_read() {
+        let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default()
+            .large_file(true)
+            .compression_method(zip::CompressionMethod::Stored);
+        writer.start_file("x.npy", options).unwrap();
+        writer.write_all(&npy("<f8", "False", "(2,)", &floats(&[1.0, 2.0]))).unwrap();
+        let bytes = writer.finish().unwrap().into_inner();
+        assert_eq!(*table_of(&bytes, None).unwrap().columns[0].values, [1.0, 2.0]);
+        // One bit of an array is another one.
+        let mut other = bytes.clone();
+        let at = other.windows(8).position(|window| window == 2f64.to_le_bytes()).unwrap();
+        other[at] ^= 1;
+        let message = table_of(&other, None).unwrap_err().to_string();
+        assert!(message.contains("checksum"), "{message}");
+        // Every beginning of an archive is refused, none of them by a panic.
+        for length in 0..bytes.len() {
+            assert!(table_of(&bytes[..length], None).is_err());
+        }
+    }
+
+    #[test]
+    fn a_stop_is_heard_before_an_array_is_unpacked() {
+        let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        writer.start_file("x.npy", zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(&npy("<f8", "False", "(2,)", &floats(&[1.0, 2.0]))).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&writer.finish().unwrap().into_inner()).unwrap();
+        let progress = Progress::silent();
+        let budget = Budget::new("log.npz".as_ref(), file.metadata().unwrap().len(), None, &progress);
+        // It is asked for while the columns are chosen.
+        let wanted = |_: &str, _: &str| {
+            progress.stop().request();
+            true
+        };
+        assert!(matches!(read("log.npz".as_ref(), file, &wanted, &budget), Err(Error::Stopped { .. })));
     }
 
     proptest::proptest! {

@@ -118,9 +118,15 @@ impl<'a> Table<'a> {
 
     /// The same table, which lends its values instead of copying them.
     pub fn lent(&self) -> Table<'_> {
+        self.lent_of(&|_, _| true)
+    }
+
+    /// The same with only some of its columns, chosen by title and by name without the unit.
+    pub fn lent_of(&self, wanted: &dyn Fn(&str, &str) -> bool) -> Table<'_> {
+        let columns = self.columns.iter().filter(|column| wanted(&column.title, &column.name));
         Table {
             path: self.path.clone(),
-            columns: self.columns.iter().map(Column::lent).collect(),
+            columns: columns.map(Column::lent).collect(),
             rows: self.rows,
             lines: self.lines.clone(),
             titles: self.titles.clone(),

@@ -2,15 +2,16 @@
 //!
 //! Memory is two blocks of text, and eight bytes for each cell of the columns that are asked for.
 
-use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::budget::{Budget, MOST_COLUMNS, of_rows, too_wide};
 use super::cell;
 use super::layout::{Layout, TextOptions, malformed, record_end, unquoted};
 use super::table::{CellFault, Column, Kind, Table, shortened, split_unit};
+use super::words::{self, Words};
 use fpsrl_base::error::{Error, Result};
 
 /// Bytes that are read and parsed together. No line is longer.
@@ -25,22 +26,25 @@ const MOST_WORDS: usize = 1_000_000;
 /// Which columns are wanted, by title and by name without the unit.
 pub(super) type Wanted<'a> = &'a dyn Fn(&str, &str) -> bool;
 
-/// Reads a table. `advance` is told the number of bytes of text after each block, and may say stop.
+/// Reads a table. `advance` is called after each block, may say stop, and says what share of the file has been read.
 pub(super) fn read(
     mut source: impl Read + Send,
     path: &Path,
     options: &TextOptions,
     wanted: Wanted<'_>,
-    advance: &dyn Fn() -> Result<()>,
+    budget: &Budget,
+    advance: &dyn Fn() -> Result<f64>,
 ) -> Result<Table<'static>> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => malformed(
-            path,
-            None,
-            format!("it cannot be unpacked: {error}"),
-            "the file may have been cut off; copy it again",
-        ),
-        _ => Error::read(path, error),
+    let failed = |error: io::Error| {
+        budget.told(|| match error.kind() {
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => malformed(
+                path,
+                None,
+                format!("it cannot be unpacked: {error}"),
+                "the file may have been cut off; copy it again",
+            ),
+            _ => Error::read(path, error),
+        })
     };
     let mut current = Vec::with_capacity(BLOCK + 1);
     let mut ended = fill(&mut source, &mut current, HEAD).map_err(failed)?;
@@ -48,6 +52,9 @@ pub(super) fn read(
     current.drain(..layout.begin);
 
     let mut assembly = Assembly::new(&layout, wanted);
+    if assembly.columns.len() > MOST_COLUMNS {
+        return Err(too_wide(path, "it", assembly.columns.len() as u64, MOST_COLUMNS));
+    }
     let mut line = layout.first_line;
     let mut line_is_open = false;
     loop {
@@ -75,21 +82,26 @@ pub(super) fn read(
             || parse(&current[..end], quotes, &layout, &assembly.slots),
             || if ended { Ok(true) } else { fill(&mut source, &mut next, BLOCK) },
         );
+        // What was parsed stands beside what is kept of it until that has been taken over.
+        let share = advance()?;
+        let told = || "its rows take too much memory".to_owned();
+        let passing = parsed.iter().map(Chunk::size).sum::<u64>() + (current.len() + next.len()) as u64;
+        budget.take_so_far(passing, share, told)?;
         for chunk in parsed {
-            match chunk.fault {
-                Some((row_line, found)) => {
-                    let problem = format!("this row has {found} cells, and the header has {}", layout.titles.len());
-                    let hint = "every row needs a cell for each column; quote cells that hold the separator";
-                    return Err(malformed(path, Some(line + row_line), problem, hint));
-                }
-                None => line += assembly.append(chunk, line),
+            if let Some((row_line, found)) = chunk.fault {
+                let problem = format!("this row has {found} cells, and the header has {}", layout.titles.len());
+                let hint = "every row needs a cell for each column; quote cells that hold the separator";
+                return Err(malformed(path, Some(line + row_line), problem, hint));
+            }
+            let before = assembly.size();
+            line += assembly.append(chunk, line);
+            budget.take_so_far(assembly.size() - before, share, told)?;
+            if let Some(column) = assembly.too_many_words() {
+                let problem = format!("the column `{column}` has more than {MOST_WORDS} different words");
+                return Err(malformed(path, None, problem, "name another column in the problem file"));
             }
         }
-        if let Some(column) = assembly.columns.iter().find(|column| column.words.len() > MOST_WORDS) {
-            let problem = format!("the column `{}` has more than {MOST_WORDS} different words", column.title);
-            return Err(malformed(path, None, problem, "name another column in the problem file"));
-        }
-        advance()?;
+        budget.give_back(passing);
         if ended {
             break;
         }
@@ -106,7 +118,8 @@ pub(super) fn read(
         let hint = "add the rows, or name another file";
         return Err(malformed(path, None, "there is no row below the header", hint));
     }
-    let Assembly { columns, rows, lines, .. } = assembly;
+    let Assembly { mut columns, words, rows, lines, .. } = assembly;
+    columns.iter_mut().zip(words).for_each(|(column, words)| column.words = words.into_list());
     Ok(Table { path: path.to_owned(), columns, rows, lines, titles: layout.titles, notes })
 }
 
@@ -154,28 +167,29 @@ struct Chunk {
     fault: Option<(u64, usize)>,
 }
 
-/// Distinct words in the order of their appearance.
-#[derive(Default)]
-struct Words {
-    list: Vec<String>,
-    places: HashMap<Vec<u8>, usize>,
+impl Chunk {
+    /// Bytes of memory that it takes.
+    fn size(&self) -> u64 {
+        let cells = self.columns.iter().map(size_of_column).sum::<u64>();
+        cells + 16 * self.jumps.len() as u64 + self.words.iter().map(size_of_words).sum::<u64>()
+    }
 }
 
-impl Words {
-    fn place(&mut self, word: &[u8]) -> usize {
-        if let Some(place) = self.places.get(word) {
-            return *place;
-        }
-        let place = self.list.len();
-        self.list.push(String::from_utf8_lossy(word).into_owned());
-        self.places.insert(word.to_vec(), place);
-        place
-    }
+/// Bytes that a column takes while it grows: what is left free of a long one is not taken before it is used.
+fn size_of_column(column: &Vec<f64>) -> u64 {
+    let long = column.capacity() > 1 << 15;
+    8 * if long { column.len() } else { column.capacity() } as u64
+}
+
+fn size_of_words(words: &Words) -> u64 {
+    words.list().iter().map(|word| words::cost(word.len())).sum()
 }
 
 /// Parses whole records on all cores; the parts come back in their order.
 fn parse(bytes: &[u8], quotes: bool, layout: &Layout, slots: &[Slot]) -> Vec<Chunk> {
-    let parts = (4 * rayon::current_num_threads()).min(1 + bytes.len() / (1 << 16));
+    // Each part has each column once more.
+    let most = 1 + 200_000 / slots.len().max(1);
+    let parts = (4 * rayon::current_num_threads()).min(1 + bytes.len() / (1 << 16)).min(most);
     let mut cuts = vec![0];
     let mut rest = 0;
     for part in 1..parts {
@@ -310,8 +324,12 @@ impl Chunk {
             (Kind::Number, false) => "is not a number",
             _ => "is not a point in time",
         };
-        let text = format!("`{}`", shortened(&String::from_utf8_lossy(&cell)));
-        self.faults[place].get_or_insert(CellFault { row: self.rows, text, what });
+        let row = self.rows;
+        self.faults[place].get_or_insert_with(|| CellFault {
+            row,
+            text: format!("`{}`", shortened(&String::from_utf8_lossy(&cell))),
+            what,
+        });
         f64::NAN
     }
 }
@@ -323,6 +341,8 @@ struct Assembly {
     words: Vec<Words>,
     rows: usize,
     lines: Vec<(usize, u64)>,
+    /// Bytes of memory that the words take.
+    word_size: u64,
 }
 
 impl Assembly {
@@ -346,7 +366,18 @@ impl Assembly {
             });
         }
         let words = columns.iter().map(|_| Words::default()).collect();
-        Self { slots, columns, words, rows: 0, lines: Vec::new() }
+        Self { slots, columns, words, rows: 0, lines: Vec::new(), word_size: 0 }
+    }
+
+    /// Bytes of memory that it takes.
+    fn size(&self) -> u64 {
+        of_rows(self.rows as u64, self.columns.len() as u64) + 16 * self.lines.len() as u64 + self.word_size
+    }
+
+    /// A column with more different words than names of batches can be.
+    fn too_many_words(&self) -> Option<&str> {
+        let place = self.words.iter().position(|words| words.len() > MOST_WORDS)?;
+        Some(&self.columns[place].title)
     }
 
     /// Takes over a part; returns how many lines it had.
@@ -361,10 +392,11 @@ impl Assembly {
         let parts = chunk.columns.into_iter().zip(chunk.words).zip(chunk.faults);
         for ((column, words), ((values, found), fault)) in self.columns.iter_mut().zip(&mut self.words).zip(parts) {
             if column.kind == Kind::Text {
-                let places: Vec<f64> = found.list.iter().map(|word| words.place(word.as_bytes()) as f64).collect();
+                let known = words.len();
+                let places: Vec<f64> = found.list().iter().map(|word| words.place(word.as_bytes()) as f64).collect();
+                self.word_size += words.list()[known..].iter().map(|word| words::cost(word.len())).sum::<u64>();
                 let of = |value: f64| if value.is_nan() { value } else { places[value as usize] };
                 column.values.to_mut().extend(values.into_iter().map(of));
-                column.words.clone_from(&words.list);
             } else {
                 column.values.to_mut().extend_from_slice(&values);
             }
@@ -379,12 +411,18 @@ impl Assembly {
 
 #[cfg(test)]
 mod tests {
+    use fpsrl_base::progress::Progress;
     use proptest::prelude::*;
 
     use super::*;
 
+    fn table_with(bytes: &[u8], options: &TextOptions) -> Result<Table<'static>> {
+        let budget = Budget::new("log.csv".as_ref(), bytes.len() as u64, options.memory, &Progress::silent());
+        read(bytes, "log.csv".as_ref(), options, &|_, _| true, &budget, &|| Ok(0.5))
+    }
+
     fn table_of(bytes: &[u8]) -> Result<Table<'static>> {
-        read(bytes, "log.csv".as_ref(), &TextOptions::default(), &|_, _| true, &|| Ok(()))
+        table_with(bytes, &TextOptions::default())
     }
 
     fn refused(text: &str) -> String {
@@ -437,7 +475,7 @@ mod tests {
     fn a_number_may_stand_for_a_missing_value() {
         let options = TextOptions { missing: vec!["-999".into(), "bad".into()], ..TextOptions::default() };
         let bytes = b"a,b\n1,-999\n-999.0,2\nbad,3\n4,5\n";
-        let table = read(bytes.as_slice(), "log.csv".as_ref(), &options, &|_, _| true, &|| Ok(())).unwrap();
+        let table = table_with(bytes.as_slice(), &options).unwrap();
         let lost = |column: usize| table.columns[column].values.iter().map(|value| value.is_nan()).collect::<Vec<_>>();
         assert_eq!((lost(0), lost(1)), (vec![false, true, true, false], vec![true, false, false, false]));
         assert!(table.columns.iter().all(|column| column.fault.is_none()));
@@ -448,6 +486,26 @@ mod tests {
         let mut bytes = b"a,b\n1,2\n".to_vec();
         bytes.resize(BLOCK + HEAD, b'7');
         assert!(refused(std::str::from_utf8(&bytes).unwrap()).contains("line 3: this line is longer than 8 MB"));
+    }
+
+    #[test]
+    fn words_and_columns_are_held_to_the_budget() {
+        let many: String = (0..200_000).map(|row| format!("\n{row:x}w")).collect();
+        let error = table_with(format!("word{many}\n").as_bytes(), &allowed(8_000_000)).unwrap_err();
+        assert!(error.to_string().contains("its rows take too much memory"), "{error}");
+        // Half of the file had been read.
+        assert!(error.hint().unwrap().contains("`memory = "), "{:?}", error.hint());
+        let table = table_of(format!("word{many}\n").as_bytes()).unwrap();
+        assert_eq!((table.columns[0].words.len(), &table.columns[0].words[17]), (200_000, &"11w".to_owned()));
+        let wide = |columns: usize| format!("a{}\n1{}\n", ",b".repeat(columns - 1), ",2".repeat(columns - 1));
+        assert_eq!(table_of(wide(10_000).as_bytes()).unwrap().columns.len(), 10_000);
+        assert!(refused(&wide(10_001)).contains("it has 10001 columns; at most 10000 are read"));
+        assert!(refused(&wide(100_001)).contains("it has 100001 columns; at most 100000 are read"));
+        assert!(refused(&"a,".repeat(HEAD)).contains("line 1: this line is longer than 1 MB"));
+    }
+
+    fn allowed(memory: u64) -> TextOptions {
+        TextOptions { memory: Some(memory), ..TextOptions::default() }
     }
 
     #[test]
@@ -492,7 +550,7 @@ mod tests {
                 text.push_str(&format!("{}{separator}{}{ending}", cell(Some(*x)), cell(*y)));
             }
             let options = TextOptions { separator: Some(separator), ..TextOptions::default() };
-            let table = read(text.as_bytes(), "log.csv".as_ref(), &options, &|_, _| true, &|| Ok(())).unwrap();
+            let table = table_with(text.as_bytes(), &options).unwrap();
             prop_assert_eq!(table.rows, rows.len());
             for (row, (x, y)) in rows.iter().enumerate() {
                 prop_assert_eq!(table.columns[0].values[row].to_bits(), x.to_bits());

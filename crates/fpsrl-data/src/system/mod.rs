@@ -129,6 +129,11 @@ impl StartRule {
         }
     }
 
+    /// Whether a text looks like one of the words, and not like the path of a file.
+    pub fn is_word(text: &str) -> bool {
+        !text.contains(['/', '\\', '.'])
+    }
+
     /// Its text in the problem file.
     pub fn text(&self) -> String {
         match self {

@@ -185,7 +185,14 @@ impl WrittenSystem {
             (None, None) => return Err(missing("horizon", "how many steps a rollout has", "horizon = 100")),
         };
         let start = match &self.start {
-            Some(start) => StartRule::from_text(start),
+            Some(start) => match StartRule::from_text(start) {
+                // Before the log is read, not after it.
+                StartRule::File(file) if StartRule::is_word(start) && !file.is_file() => {
+                    let known = ["data", "episodes", "ranges", "the path of a CSV file"].map(str::to_owned).to_vec();
+                    return Err(Error::UnknownName { kind: "start of rollouts", name: start.clone(), known });
+                }
+                rule => rule,
+            },
             // What is drawn from a simulator must start somewhere.
             None if around.simulated && around.history.is_none() => StartRule::Ranges,
             None if plant.is_none() && self.states.iter().all(|state| state.start.is_none()) => StartRule::Data,
@@ -446,6 +453,14 @@ pub(super) fn check_lags(states: &[StateVariable], actions: &[ActionVariable], a
         let rule = format!("a history has at most {LONGEST_HISTORY} steps");
         return Err(Error::setting("policy.lags", lags, rule, "let the policy see less"));
     }
+    // Before any history, so that none is blamed.
+    if states.len() > MOST_STATES {
+        let rule = format!(
+            "at most {MOST_STATES} variables are possible, counting inputs, and the errors of states that track with their sums"
+        );
+        let hint = "leave out the [[state]] and [[input]] tables that the controller can do without";
+        return Err(Error::setting("the state", format!("{} variables", states.len()), rule, hint));
+    }
     let steps = match (*history, lags) {
         (Some(History::Steps(steps)), _) => Some(steps),
         (Some(History::Auto), Lags::Steps(steps)) => Some(*steps),
@@ -582,6 +597,9 @@ impl System {
     }
 }
 
+/// Characters of a variable's name, at most: it stands in tables, pictures and sentences.
+const LONGEST_NAME: usize = 200;
+
 /// Names head columns of a CSV file, so that they must be told from each other and from the other columns.
 fn column_name(name: &str) -> Result<()> {
     let refuse = |rule: &str, hint: &str| Err(Error::setting("name", escaped(name), rule, hint));
@@ -590,6 +608,10 @@ fn column_name(name: &str) -> Result<()> {
     }
     if name.chars().any(|c| c.is_control() || matches!(c, ',' | ';' | '"' | '`')) {
         return refuse("a variable's name heads a column of a CSV file", "leave out commas, quotes and line breaks");
+    }
+    if name.chars().nth(LONGEST_NAME).is_some() {
+        let rule = format!("a variable's name has at most {LONGEST_NAME} characters");
+        return refuse(&rule, "call it by a shorter name, and name its column with `column`");
     }
     if RESERVED.contains(&name) || name.starts_with("next_") {
         return refuse(

@@ -5,6 +5,9 @@ use super::{DEEPEST, Formula, FormulaError, Function, Kind, Operation};
 impl Formula {
     /// Understands a formula over `names`; a formula of the wrong kind is refused.
     pub fn parse(text: &str, names: &[String], kind: Kind) -> Result<Self, FormulaError> {
+        if text.len() > LONGEST {
+            return Err(FormulaError::new(LONGEST + 1, format!("a formula has at most {LONGEST} characters")));
+        }
         let tokens = tokens(text)?;
         let mut parser = Parser { tokens: &tokens, at: 0, end: text.chars().count() + 1, names, program: Vec::new() };
         let found = parser.choice(0)?;
@@ -136,6 +139,9 @@ const COMPARISONS: usize = 2;
 
 /// Parentheses and signs within each other, at most: a text must not use up the stack of its reader.
 const DEEPEST_NESTING: usize = 100;
+
+/// The longest formula, in bytes: reading one takes a hundred times its length, and every step of every rollout computes it.
+const LONGEST: usize = 100_000;
 
 const TOO_DEEP: &str = "the formula is nested too deeply";
 

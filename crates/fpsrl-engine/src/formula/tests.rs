@@ -132,6 +132,13 @@ const FORMULAS: [&str; 10] = [
     "not x > y and x < 1 or y > 2 ? x ** 2 : -pow(2, x)",
 ];
 
+#[test]
+fn a_formula_of_megabytes_is_refused_before_it_is_taken_apart() {
+    let long = |count: usize| Formula::parse(&"1+".repeat(count), &names(), Kind::Number).unwrap_err().problem;
+    assert_eq!(long(50_001), "a formula has at most 100000 characters");
+    assert_eq!(long(50_000), "the formula ends too early");
+}
+
 proptest! {
     #[test]
     fn lanes_and_ranges_agree_with_single_rows(rows in prop::collection::vec((-3.0..3.0f32, -3.0..3.0f32), 1..90)) {

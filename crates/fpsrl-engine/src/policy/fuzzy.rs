@@ -7,6 +7,9 @@ use crate::angle::{nearest_image, wrap_angle};
 /// The most rules that an action may have; the lane kernel keeps all activations at hand.
 pub const MOST_RULES: usize = 64;
 
+/// Characters of a variable's name, at most: names of what follows from variables are longer than theirs.
+const LONGEST_NAME: usize = 400;
+
 /// A width from which a condition holds everywhere: the rule does not look at the variable at all.
 ///
 /// It is far beyond what any variable measures, and its square is still a number in single precision, so that a policy
@@ -276,6 +279,15 @@ impl FuzzyPolicy {
     pub fn fault(&self) -> Option<String> {
         if self.states.is_empty() || self.actions.is_empty() {
             return Some("a policy needs at least one state variable and one action".into());
+        }
+        let names = self.states.iter().map(|state| &state.name).chain(self.actions.iter().map(|action| &action.name));
+        if let Some(name) = names.into_iter().find(|name| name.chars().nth(LONGEST_NAME).is_some()) {
+            return Some(format!("the name `{name}` has more than {LONGEST_NAME} characters"));
+        }
+        let texts = self.states.iter().flat_map(|state| [&state.name, &state.unit].into_iter().chain(&state.values));
+        let mut texts = texts.chain(self.actions.iter().flat_map(|action| [&action.name, &action.unit]));
+        if let Some(text) = texts.find(|text| text.chars().any(char::is_control)) {
+            return Some(format!("`{text}` holds a line break, or another character that cannot be seen"));
         }
         for (index, state) in self.states.iter().enumerate() {
             let fits = match state.derived {

@@ -9,7 +9,8 @@ use super::provenance::Provenance;
 use super::view::{View, plain_literal};
 use super::writer::Writer;
 use super::{Dialect, Generated, GeneratedFile, Mathematics, Target};
-use fpsrl_base::error::Result;
+use fpsrl_base::error::{Error, Result};
+use fpsrl_base::remedy::Remedy;
 
 /// C99.
 pub(super) struct C;
@@ -34,8 +35,23 @@ impl Writer for C {
         target: &Target,
         stem: &str,
     ) -> Result<Generated> {
+        if stem.chars().any(ends_an_include) {
+            return Err(Error::setting(
+                "out",
+                format!("{:?}", identifier::abridged(stem, identifier::LONGEST_TEXT)),
+                "the name of a C file stands in quotes in the code, so it holds neither quotes, backslashes, `?` nor invisible characters",
+                Remedy::words("give ").option("out", None).then(" another name"),
+            ));
+        }
         generate(controller, provenance, target.mathematics, stem)
     }
+}
+
+/// Whether a character in the name of a header ends its `#include`, or lets the line look like another one.
+fn ends_an_include(c: char) -> bool {
+    let is_invisible = c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    is_invisible || matches!(c, '"' | '\\' | '?' | '<' | '>')
 }
 
 fn generate(
@@ -72,4 +88,31 @@ fn generate(
 fn literal(value: f64, precision: Precision) -> String {
     let suffix = if precision == Precision::Single { "F" } else { "" };
     plain_literal(value, precision) + suffix
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::Format;
+    use crate::export::controller::tests::small;
+
+    #[test]
+    fn no_file_name_ends_the_line_that_includes_it() {
+        let controller = small(Precision::Double, None, None);
+        let include = |stem: &str| {
+            let generated = Target::new(Format::C).generate(&controller, None, stem)?;
+            let text = String::from_utf8(generated.files[0].content.clone()).unwrap();
+            Ok::<_, Error>(
+                text.lines().filter(|line| line.starts_with("#include")).map(str::to_owned).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(include("Füllstand 2 (neu)").unwrap()[0], "#include \"Füllstand 2 (neu).h\"");
+        for stem in ["a\"\nint evil;//", "a\nb", "a\\", "a??/b", "a\u{202e}b", "a\u{2028}b", "\u{1b}[31m"] {
+            let error = include(stem).unwrap_err();
+            assert!(
+                error.to_string().contains("in quotes in the code") && !error.to_string().contains('\u{1b}'),
+                "{error}"
+            );
+        }
+    }
 }

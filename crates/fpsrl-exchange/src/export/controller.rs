@@ -11,9 +11,13 @@
 //! 4. The policy gives the action (equation 4 of the paper).
 //! 5. A rate limit keeps the action near the last one, and the action's own limits hold whatever happened before.
 //!
+//! What a caller writes into the memory is put right before all that ([`Controller::mend`]), so that an operator's action that is
+//! no number cannot become one of the controller's.
+//!
 //! [`Controller::step`] is the reference that every export is compared with.
 
 use super::angle;
+use super::identifier;
 use super::memory::Memory;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::remedy::Remedy;
@@ -134,6 +138,7 @@ impl Controller {
         fallback: Vec<f64>,
         rate_limits: Vec<Option<f64>>,
     ) -> Result<Self> {
+        check_form(&policy, guard.as_ref(), &fallback, &rate_limits)?;
         // What decides between two ways of acting must be the same number here and there.
         let guard = guard.map(|guard| Guard {
             ranges: guard.ranges.iter().map(|range| range.map(|end| precision.round(end))).collect(),
@@ -241,6 +246,20 @@ impl Controller {
         Ok(())
     }
 
+    /// The same with names, units and words of modes that fit into comments; what is computed does not depend on them.
+    pub(super) fn abridged(&self) -> Self {
+        let short = |text: &mut String| *text = identifier::abridged(text, identifier::LONGEST_TEXT);
+        let mut controller = self.clone();
+        short(&mut controller.name);
+        for state in &mut controller.policy.states {
+            [&mut state.name, &mut state.unit].into_iter().chain(&mut state.values).for_each(short);
+        }
+        for action in &mut controller.policy.actions {
+            [&mut action.name, &mut action.unit].into_iter().for_each(short);
+        }
+        controller
+    }
+
     /// Whether the controller remembers anything: its last action, and running sums if there are any.
     pub fn remembers(&self) -> bool {
         self.holds() || self.rate_limits.iter().any(Option::is_some) || self.running_sums().next().is_some()
@@ -283,6 +302,7 @@ impl Controller {
 
     /// One step with another computation of the rules, such as one in single precision.
     pub(super) fn step_with(&self, memory: &mut Memory, state: &[f64], act: impl FnOnce(&[f64]) -> Vec<f64>) -> bool {
+        self.mend(memory);
         let mut seen = self.spread(state);
         // No range contains NaN.
         let is_usable = |(variable, value): (usize, &f64)| {
@@ -324,6 +344,29 @@ impl Controller {
             *last = wanted.max(low).min(high);
         }
         outside
+    }
+}
+
+/// Refuses what has other parts than its policy: an export that was read back may hold anything.
+fn check_form(
+    policy: &FuzzyPolicy,
+    guard: Option<&Guard>,
+    fallback: &[f64],
+    rate_limits: &[Option<f64>],
+) -> Result<()> {
+    let (states, actions) = (policy.states.len(), policy.actions.len());
+    let rules = policy.actions.iter().flat_map(|action| &action.rules);
+    let sizes = rules.flat_map(|rule| [("rules.centre", rule.centre.len()), ("rules.width", rule.width.len())]);
+    let ranges = guard.map(|guard| ("guard.ranges", guard.ranges.len()));
+    let of_inputs = sizes.chain(ranges).map(|(key, found)| (key, found, states, "input"));
+    let of_actions = [("fallback", fallback.len()), ("rate_limits", rate_limits.len())];
+    let mut parts = of_inputs.chain(of_actions.map(|(key, found)| (key, found, actions, "action")));
+    match parts.find(|(_, found, wanted, _)| found != wanted) {
+        Some((key, found, wanted, each)) => {
+            let rule = format!("it has one for each {each}, {wanted} in all");
+            Err(Error::setting(key, format!("a list of {found}"), rule, "export the run again"))
+        }
+        None => Ok(()),
     }
 }
 
@@ -369,6 +412,21 @@ pub(crate) mod tests {
                 (memory.last[0], outside)
             })
             .collect()
+    }
+
+    #[test]
+    fn what_has_other_parts_than_its_policy_is_refused() {
+        let refused = |policy: FuzzyPolicy, ranges: usize, fallback: usize, rates: usize| {
+            let guard = Guard { response: Response::Hold, ranges: vec![[-1.0, 1.0]; ranges] };
+            let (fallback, rates) = (vec![0.5; fallback], vec![None; rates]);
+            Controller::new("small", policy, Precision::Double, Some(guard), fallback, rates).unwrap_err().to_string()
+        };
+        assert!(refused(small_policy(), 1, 1, 1).contains("`guard.ranges` is a list of 1"));
+        assert!(refused(small_policy(), 2, 2, 1).contains("`fallback` is a list of 2"));
+        assert!(refused(small_policy(), 2, 1, 0).contains("`rate_limits` is a list of 0"));
+        let mut policy = small_policy();
+        policy.actions[0].rules[1].width.pop();
+        assert!(refused(policy, 2, 1, 1).contains("`rules.width` is a list of 1"));
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn fcl(controller: &Controller, provenance: Option<&Provenance>, for_fuzzylite: 
         if for_fuzzylite { ("fuzzylite", "Gaussian", "") } else { ("jFuzzyLogic", "GAUSS", "\n    ACCU : SUM;") };
     let parts = Parts::new(controller, provenance)?;
     let policy = &controller.policy;
-    let mut sentences = sentences(policy).into_iter();
+    let mut sentences = sentences(&controller.abridged().policy).into_iter();
     let mut text = parts.commented("//");
     let _ = writeln!(text, "// FCL of IEC 61131-7, in the dialect of {dialect}: {gaussian} mean deviation.");
     let _ = writeln!(text, "FUNCTION_BLOCK {}\n\nVAR_INPUT", parts.engine);

@@ -119,6 +119,7 @@ pub(super) const C: Language = Language {
         "M_E",
         "linux",
         "unix",
+        "i386",
         "near",
         "far",
     ],
@@ -465,6 +466,20 @@ pub(super) const PYTHON: Language = Language {
         "min",
         "tuple",
         "zip",
+        // What the generated module calls its own: a parameter of this name would hide it.
+        "ACTIONS",
+        "COVERED",
+        "FALLBACK",
+        "INNER",
+        "LARGEST_INPUT",
+        "LIMITS",
+        "LOWEST_EXPONENT",
+        "MODES",
+        "PERIODIC",
+        "RATE_LIMITS",
+        "RULES",
+        "STATES",
+        "USABLE",
     ],
     ignores_case: false,
     lower_case: false,
@@ -689,10 +704,17 @@ impl Language {
     }
 }
 
-/// A text as letters, digits and single underscores, beginning with a letter and ending with none of the underscores.
+/// The longest name: C tells names apart by their first 63 characters, and some are made longer by an ending.
+const LONGEST: usize = 50;
+
+/// A text as letters, digits and single underscores, beginning with a letter and ending with none of the underscores; what is too
+/// long is cut off.
 pub(super) fn identifier(text: &str) -> String {
     let mut name = String::new();
     for c in ascii(text).chars() {
+        if name.len() == LONGEST {
+            break;
+        }
         if c.is_ascii_alphanumeric() {
             name.push(c);
         } else if !name.is_empty() && !name.ends_with('_') {
@@ -704,6 +726,17 @@ pub(super) fn identifier(text: &str) -> String {
         None => "value".to_owned(),
         Some(first) if first.is_ascii_digit() => format!("v{name}"),
         Some(_) => name.to_owned(),
+    }
+}
+
+/// The longest text of one thing in a comment.
+pub(super) const LONGEST_TEXT: usize = 120;
+
+/// A text, cut off where it is longer than anybody reads.
+pub(super) fn abridged(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
     }
 }
 
@@ -730,9 +763,17 @@ pub(super) fn ascii(text: &str) -> String {
             plain.push(if c.is_control() || c.is_whitespace() { ' ' } else { '?' });
         }
     }
-    for (ends, harmless) in
-        [("\\", "/"), ("??", "? "), ("*/", "* /"), ("/*", "/ *"), ("*)", "* )"), ("(*", "( *"), ("\"", "'")]
-    {
+    for (ends, harmless) in [
+        ("\\", "/"),
+        ("??", "? "),
+        ("*/", "* /"),
+        ("/*", "/ *"),
+        ("*)", "* )"),
+        ("(*", "( *"),
+        ("\"", "'"),
+        // What marks the one comment that is read back.
+        ("@fpsrl ", "@ fpsrl "),
+    ] {
         plain = plain.replace(ends, harmless);
     }
     plain

@@ -1,7 +1,7 @@
 //! JavaScript, an ES module.
 
 use super::controller::Controller;
-use super::identifier;
+use super::identifier::{self, ascii};
 use super::provenance::Provenance;
 use super::script::rendered;
 use super::view::{View, plain_literal};
@@ -29,6 +29,12 @@ impl Writer for Javascript {
         stem: &str,
     ) -> Result<Generated> {
         let view = View::new(controller, provenance, &identifier::JAVASCRIPT, plain_literal);
-        rendered(&view, controller, include_str!("templates/controller.mjs.jinja"), "mjs", &format!("{stem}.mjs"))
+        rendered(
+            &view,
+            controller,
+            include_str!("templates/controller.mjs.jinja"),
+            "mjs",
+            &ascii(&format!("{stem}.mjs")),
+        )
     }
 }

@@ -50,6 +50,19 @@ impl Controller {
         Memory { last: self.fallback.clone(), sums: vec![0.0; self.running_sums().count()], begun: false }
     }
 
+    /// Puts right what a caller may have written into a memory, and no step does: what cannot be used as an input cannot be
+    /// remembered either. Such an action counts as the fallback and such a sum as 0; a sum stays within its limit.
+    pub(super) fn mend(&self, memory: &mut Memory) {
+        let largest = self.precision.largest_input();
+        let usable = |value: f64, otherwise: f64| if value.abs() <= largest { value } else { otherwise };
+        for (last, fallback) in memory.last.iter_mut().zip(&self.fallback) {
+            *last = usable(*last, *fallback);
+        }
+        for (sum, kept) in self.running_sums().zip(&mut memory.sums) {
+            *kept = usable(*kept, 0.0).clamp(-sum.limit, sum.limit);
+        }
+    }
+
     /// The inputs that someone must measure; the controller computes the others from them.
     pub fn measured(&self) -> impl Iterator<Item = &Quantity> {
         self.policy.states.iter().filter(|state| state.derived.is_none())
@@ -226,6 +239,21 @@ pub(crate) mod tests {
         assert_eq!(memory.sums, [-0.5]);
         assert_eq!(memory.last, policy.act(&[1.0, 1.25, 1.0, 0.25, -0.5, 1.0]));
         assert_eq!(controller.begin().sums, [0.0]);
+    }
+
+    #[test]
+    fn what_a_caller_writes_into_the_memory_never_becomes_an_action() {
+        let hold = tracking(Precision::Double, Some(Response::Hold), Some(15.0));
+        let broken = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2e30, f64::MAX];
+        for value in broken {
+            let mut memory = Memory { last: vec![value], sums: vec![value], begun: true };
+            assert!(hold.step(&mut memory, &[f64::NAN, 1.0, 0.0, 1.0]));
+            assert_eq!((memory.last[0], memory.sums[0]), (20.0, 0.0), "{value}");
+        }
+        // What is only too large counts as the nearest that can be.
+        let mut memory = Memory { last: vec![250.0], sums: vec![-1e9], begun: false };
+        assert!(hold.step(&mut memory, &[f64::NAN, 1.0, 0.0, 1.0]));
+        assert_eq!((memory.last[0], memory.sums[0]), (100.0, -7.5));
     }
 
     #[test]

@@ -10,12 +10,14 @@
 mod angle;
 mod c;
 pub mod certificate;
-mod controller;
+pub(crate) mod controller;
 mod elementary;
 mod fcl;
 mod fis;
 mod fll;
 mod guard;
+#[cfg(test)]
+mod hostile_names;
 mod identifier;
 mod javascript;
 mod json;

@@ -58,8 +58,9 @@ fn generate(controller: &Controller, provenance: Option<&Provenance>) -> Result<
     let element = if controller.precision == Precision::Single { FLOAT } else { DOUBLE };
     let mut graph = Graph::default();
     let mut seen = graph.see(controller);
-    graph.derive(controller, &mut seen, element);
-    let actions: Vec<String> = graph.act(controller, seen);
+    let last = graph.remember(controller);
+    graph.derive(controller, &mut seen, &last, element);
+    let actions: Vec<String> = graph.act(controller, seen, &last);
     let all = graph.node("Concat", &refs(&actions), &[("axis", 1)]);
     graph.cast_to("action", &all, element);
 
@@ -267,8 +268,32 @@ impl Graph {
         self.node("Cast", &[&less], &[("to", DOUBLE as i64)])
     }
 
+    /// A column of each last action, put right where it cannot be used; none without a memory.
+    fn remember(&mut self, controller: &Controller) -> Vec<String> {
+        if !controller.remembers() {
+            return Vec::new();
+        }
+        let last = self.node("Cast", &["last"], &[("to", DOUBLE as i64)]);
+        let column = |(action, fallback): (usize, &f64)| {
+            let given = self.column(&last, action);
+            let fallback = self.row(&[*fallback]);
+            self.usable(&given, &fallback, controller.precision)
+        };
+        controller.fallback.iter().enumerate().map(column).collect()
+    }
+
+    /// A value, or another one where it is NaN, infinite or too large for an input.
+    fn usable(&mut self, value: &str, otherwise: &str, precision: Precision) -> String {
+        let largest = precision.largest_input();
+        let (low, high) = (self.row(&[-largest]), self.row(&[largest]));
+        let above = self.node("GreaterOrEqual", &[value, &low], &[]);
+        let below = self.node("LessOrEqual", &[value, &high], &[]);
+        let usable = self.node("And", &[&above, &below], &[]);
+        self.node("Where", &[&usable, value, otherwise], &[])
+    }
+
     /// Columns of what is computed from other inputs.
-    fn derive(&mut self, controller: &Controller, seen: &mut Seen, element: u64) {
+    fn derive(&mut self, controller: &Controller, seen: &mut Seen, last: &[String], element: u64) {
         for (input, quantity) in controller.policy.states.iter().enumerate() {
             if let Some(Derived::Error { state, set_point }) = quantity.derived {
                 let error = self.node("Sub", &[&seen.columns[set_point], &seen.columns[state]], &[]);
@@ -279,24 +304,24 @@ impl Graph {
         if sums.is_empty() {
             return;
         }
-        let last = self.node("Cast", &["last"], &[("to", DOUBLE as i64)]);
         let mut reached = Vec::new();
-        for action in 0..controller.policy.actions.len() {
-            let value = self.column(&last, action);
+        for (action, value) in last.iter().enumerate() {
             let [low, high] = controller.inner(action).map(|end| self.row(&[end]));
-            reached.push(self.node("LessOrEqual", &[&value, &low], &[]));
-            reached.push(self.node("GreaterOrEqual", &[&value, &high], &[]));
+            reached.push(self.node("LessOrEqual", &[value, &low], &[]));
+            reached.push(self.node("GreaterOrEqual", &[value, &high], &[]));
         }
         let stopped = self.any(&reached);
         let kept = self.node("Cast", &["sums"], &[("to", DOUBLE as i64)]);
         let zero = self.row(&[0.0]);
         let mut next = Vec::new();
         for (number, sum) in sums.iter().enumerate() {
-            let before = self.column(&kept, number);
-            let fresh = self.node("IsNaN", &[&before], &[]);
+            let given = self.column(&kept, number);
+            let fresh = self.node("IsNaN", &[&given], &[]);
+            let (low, high) = (self.row(&[-sum.limit]), self.row(&[sum.limit]));
+            let before = self.usable(&given, &zero, controller.precision);
+            let before = self.limit(&before, &low, &high);
             let total = self.node("Add", &[&before, &seen.columns[sum.error]], &[]);
             let total = self.rounded(&total, element);
-            let (low, high) = (self.row(&[-sum.limit]), self.row(&[sum.limit]));
             let wanted = self.limit(&total, &low, &high);
             let (from, to) = (self.node("Abs", &[&before], &[]), self.node("Abs", &[&wanted], &[]));
             let grows = self.node("Greater", &[&to, &from], &[]);
@@ -304,7 +329,8 @@ impl Graph {
             let added = self.node("Where", &[&stays, &before, &wanted], &[]);
             let column = self.node("Where", &[&fresh, &zero, &added], &[]);
             // Unusable inputs leave the sum as it is; one that has not begun does not begin with them.
-            next.push(self.node("Where", &[&seen.unusable, &before, &column], &[]));
+            let left = self.node("Where", &[&fresh, &given, &before], &[]);
+            next.push(self.node("Where", &[&seen.unusable, &left, &column], &[]));
             seen.columns[sum.input] = column;
         }
         let all = self.node("Concat", &refs(&next), &[("axis", 1)]);
@@ -312,7 +338,7 @@ impl Graph {
     }
 
     /// A column of each action.
-    fn act(&mut self, controller: &Controller, seen: Seen) -> Vec<String> {
+    fn act(&mut self, controller: &Controller, seen: Seen, last: &[String]) -> Vec<String> {
         let policy = &controller.policy;
         let rules: Vec<_> = policy.actions.iter().flat_map(|action| &action.rules).collect();
         let mut squares: Option<String> = None;
@@ -332,7 +358,6 @@ impl Graph {
         }
         let half = self.row(&[0.5]);
         let distances = self.node("Mul", &[&squares.unwrap_or_default(), &half], &[]);
-        let last = controller.remembers().then(|| self.node("Cast", &["last"], &[("to", DOUBLE as i64)]));
         let steps_in = match controller.guard.as_ref().map(|guard| guard.response) {
             Some(super::Response::Hold | super::Response::Fallback) => &seen.outside,
             _ => &seen.unusable,
@@ -361,13 +386,13 @@ impl Graph {
                 (self.row(&[0.5 * (low + high)]), self.row(&[0.5 * (high - low) * action.reach]));
             let scaled = self.node("Mul", &[&half_range, &unit], &[]);
             let ruled = self.node("Add", &[&middle, &scaled], &[]);
-            let last = last.as_ref().map(|last| self.column(last, index));
-            let instead = match &last {
+            let last = last.get(index);
+            let instead = match last {
                 Some(last) if controller.holds() => last.clone(),
                 _ => self.row(&[controller.fallback[index]]),
             };
             let mut wanted = self.node("Where", &[steps_in, &instead, &ruled], &[]);
-            if let (Some(rate), Some(last)) = (controller.rate_limits[index], &last) {
+            if let (Some(rate), Some(last)) = (controller.rate_limits[index], last) {
                 let rate = self.row(&[rate]);
                 let lowest = self.node("Sub", &[last, &rate], &[]);
                 let highest = self.node("Add", &[last, &rate], &[]);

@@ -46,6 +46,21 @@ pub(crate) struct FrameAction {
     pub alpha: f64,
 }
 
+/// JSON whose letters are all ASCII: some tools end a line, and with it a comment, at other characters than we do.
+fn in_ascii(json: &str) -> String {
+    let mut plain = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() && c != '\u{7f}' {
+            plain.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(plain, "\\u{unit:04x}");
+        }
+    }
+    plain
+}
+
 fn within_limits() -> f64 {
     1.0
 }
@@ -78,6 +93,9 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn new(controller: &Controller, provenance: Option<&Provenance>) -> Result<Self> {
+        // The comment that is read back holds every name whole.
+        let frame = Frame::of(&controller.policy);
+        let controller = &controller.abridged();
         let policy = &controller.policy;
         let texts =
             policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|action| &action.name));
@@ -131,10 +149,9 @@ impl Parts {
         if policy.actions.iter().flat_map(|action| &action.rules).any(always_holds) {
             comment.push(format!("A rule that always holds has a condition of width {ANYWHERE:e}."));
         }
-        let frame =
-            serde_json::to_string(&Frame::of(policy)).map_err(|_| Error::Internal("a policy has no form in JSON"))?;
-        comment.push(format!("{MARK}{frame}"));
-        let engine = identifier::identifier(&controller.name);
+        let frame = serde_json::to_string(&frame).map_err(|_| Error::Internal("a policy has no form in JSON"))?;
+        comment.push(format!("{MARK}{}", in_ascii(&frame)));
+        let engine = identifier::FUZZY.names([controller.name.as_str()]).remove(0);
         Ok(Self { comment, engine, states, actions, ranges, derives: controller.derives() })
     }
 

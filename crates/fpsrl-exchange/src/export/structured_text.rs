@@ -65,7 +65,11 @@ fn generate(controller: &Controller, provenance: Option<&Provenance>, dialect: D
         }
         *name = free;
     }
-    let block = camel(&view.name);
+    // The block is called neither as the language itself does nor as one of its variables.
+    let block = identifier::STRUCTURED_TEXT.names([camel(&view.name).as_str()]).remove(0);
+    let mut variables = view.states.iter().map(|s| &s.name).chain(view.actions.iter().map(|a| &a.name));
+    let block =
+        if variables.any(|name| name.eq_ignore_ascii_case(&block)) { format!("{block}_Controller") } else { block };
     let helper = format!("{block}_Distance");
     let single = controller.precision == Precision::Single;
     let (real, open, open_helper, helper_type, begin, local, about) = match dialect {

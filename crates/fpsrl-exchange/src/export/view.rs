@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::angle;
 use super::controller::{Controller, Precision, Response};
-use super::identifier::{Language, ascii, identifier};
+use super::identifier::{Language, abridged, ascii, identifier};
 use super::modes::{self, ModeView};
 use super::provenance::Provenance;
 use super::single;
@@ -14,6 +14,9 @@ use fpsrl_base::error::{Error, Result};
 use fpsrl_base::text::number;
 use fpsrl_engine::policy::{ANYWHERE, Derived};
 use fpsrl_explain::{sentences, steepness};
+
+/// The longest line of what a run says of its policy.
+const LONGEST_LINE: usize = 500;
 
 /// How a language writes a number.
 pub(super) type Literal = fn(f64, Precision) -> String;
@@ -144,6 +147,7 @@ impl View {
         language: &Language,
         literal: Literal,
     ) -> Self {
+        let controller = &controller.abridged();
         let precision = controller.precision;
         let literal = |value: f64| literal(value, precision);
         let policy = &controller.policy;
@@ -340,6 +344,7 @@ pub(super) fn derivations(controller: &Controller) -> Vec<String> {
 
 /// What stands at the head of every export: what it is, where it comes from, and how it behaves.
 pub(super) fn head(controller: &Controller, provenance: Option<&Provenance>) -> Vec<String> {
+    let controller = &controller.abridged();
     let policy = &controller.policy;
     let rules: usize = policy.actions.iter().map(|action| action.rules.len()).sum();
     let title = format!(
@@ -350,7 +355,7 @@ pub(super) fn head(controller: &Controller, provenance: Option<&Provenance>) -> 
     );
     let mut lines = vec![title, String::new()];
     if let Some(provenance) = provenance {
-        lines.extend(provenance.lines());
+        lines.extend(provenance.lines().iter().map(|line| abridged(line, LONGEST_LINE)));
         lines.push(String::new());
     }
     lines.extend(steepness(policy).into_iter().flatten().map(|sentence| format!("slope     {sentence}")));

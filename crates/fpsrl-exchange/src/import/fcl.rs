@@ -1,108 +1,160 @@
 //! The fuzzy control language of IEC 61131-7, with Gaussians as jFuzzyLogic writes them, `TERM a := GAUSS mean deviation;`,
 //! or as fuzzylite does, `TERM a := Gaussian mean deviation;`.
 
-use super::{CONSTANT, GAUSSIANS, Input, Output, RuleBase, Source, fll};
-use fpsrl_base::error::Result;
+use super::{CONSTANT, GAUSSIANS, RuleBase, Source, WHOLE, fll};
+use fpsrl_base::error::{Error, Result};
 
-/// What ends a section.
-const ENDS: [&str; 6] =
-    ["END_VAR", "END_FUZZIFY", "END_DEFUZZIFY", "END_RULEBLOCK", "END_OPTIONS", "END_FUNCTION_BLOCK"];
+/// The sections, with what ends each and how many words begin it.
+const SECTIONS: [(&str, &str, usize); 7] = [
+    ("FUNCTION_BLOCK", "END_FUNCTION_BLOCK", 2),
+    ("VAR_INPUT", "END_VAR", 1),
+    ("VAR_OUTPUT", "END_VAR", 1),
+    ("FUZZIFY", "END_FUZZIFY", 2),
+    ("DEFUZZIFY", "END_DEFUZZIFY", 2),
+    ("RULEBLOCK", "END_RULEBLOCK", 2),
+    ("OPTIONS", "END_OPTIONS", 1),
+];
 
-/// Reads a rule base: statements that end with a semicolon, in sections.
+/// A section under way.
+struct Section {
+    kind: &'static str,
+    end: &'static str,
+    name: String,
+    line: usize,
+}
+
+/// Reads a rule base: statements that end with a semicolon, in sections that end with a word of their own.
 pub(super) fn parse(source: &Source) -> Result<RuleBase> {
     let mut base = RuleBase::default();
     let mut rules: Vec<(usize, String, bool)> = Vec::new();
-    let mut section = String::new();
+    // The function block, and a section in it.
+    let mut open: Vec<Section> = Vec::new();
+    let mut blocks = 0;
+    let mut described: Vec<(&str, String)> = Vec::new();
     let mut product = true;
-    for (line, statement) in statements(&without_comments(source.text)) {
-        let mut words: Vec<&str> = statement.split_whitespace().collect();
+    let text = without_comments(source)?;
+    let statements = statements(&text);
+    let last = statements.len() - 1;
+    for (place, words) in statements.into_iter().enumerate() {
+        let mut words: &[Word] = &words;
         // A section begins or ends without a semicolon of its own.
-        loop {
-            let upper = words.first().map(|word| word.to_uppercase()).unwrap_or_default();
-            let taken = match upper.as_str() {
-                "FUNCTION_BLOCK" | "RULEBLOCK" => {
-                    product = true;
-                    2
-                }
-                "VAR_INPUT" | "VAR_OUTPUT" => 1,
-                "FUZZIFY" | "DEFUZZIFY" => {
-                    let name = words.get(1).copied().unwrap_or_default();
-                    let known = if upper == "FUZZIFY" { base.input(name) } else { base.output(name) };
-                    if known.is_none() {
-                        return Err(source.refuse(
-                            Some(line),
-                            format!("there is no variable `{name}`"),
-                            "mend the file",
-                        ));
+        while let Some((line, first)) = words.first() {
+            let (line, upper) = (*line, first.to_uppercase());
+            if let Some((kind, end, taken)) = SECTIONS.iter().find(|(kind, ..)| *kind == upper) {
+                let name = if *taken == 2 { words.get(1).map(|(_, name)| name.clone()) } else { Some(String::new()) };
+                let name = name.ok_or_else(|| source.refuse(Some(line), format!("{kind} has no name"), WHOLE))?;
+                words = &words[*taken..];
+                match (*kind, open.last()) {
+                    ("FUNCTION_BLOCK", None) => {
+                        blocks += 1;
+                        if blocks > 1 {
+                            let hint = "put each into its own file";
+                            return Err(source.refuse(Some(line), "a second function block begins", hint));
+                        }
                     }
-                    section = format!("{upper} {name}");
-                    words.drain(..2.min(words.len()));
-                    continue;
+                    (kind, Some(section)) if kind == "FUNCTION_BLOCK" || section.kind != "FUNCTION_BLOCK" => {
+                        return Err(source.not_ended(line, section));
+                    }
+                    (kind, None) => {
+                        let hint = "FUNCTION_BLOCK with a name begins such a file, and END_FUNCTION_BLOCK ends it";
+                        return Err(source.refuse(Some(line), format!("{kind} stands in no function block"), hint));
+                    }
+                    _ => {}
                 }
-                word if ENDS.contains(&word) => 1,
-                _ => break,
-            };
-            if !ENDS.contains(&upper.as_str()) {
-                section.clone_from(&upper);
+                if matches!(*kind, "FUZZIFY" | "DEFUZZIFY") {
+                    let known = if *kind == "FUZZIFY" { base.input(&name) } else { base.output(&name) };
+                    let problem = match known {
+                        None => Some(format!("there is no variable `{name}`")),
+                        Some(_) if described.contains(&(kind, name.clone())) => {
+                            Some(format!("{kind} {name} stands there twice"))
+                        }
+                        Some(_) => None,
+                    };
+                    if let Some(problem) = problem {
+                        return Err(source.refuse(Some(line), problem, "mend the file"));
+                    }
+                    described.push((kind, name.clone()));
+                }
+                product = true;
+                open.push(Section { kind, end, name, line });
+            } else if upper.starts_with("END_") {
+                match open.pop() {
+                    Some(section) if section.end == upper => {}
+                    Some(section) => return Err(source.not_ended(line, &section)),
+                    None => {
+                        return Err(source.refuse(Some(line), format!("{first} ends nothing"), "mend the file"));
+                    }
+                }
+                words = &words[1..];
+            } else {
+                break;
             }
-            words.drain(..taken.min(words.len()));
         }
-        let upper: Vec<String> = words.iter().map(|word| word.to_uppercase()).collect();
+        let Some((line, _)) = words.first() else { continue };
+        let line = *line;
+        let told = || words.iter().map(|(_, word)| word.as_str()).collect::<Vec<_>>().join(" ");
+        if place == last {
+            let problem = format!("`{}` has no semicolon behind it", told());
+            return Err(source.refuse(Some(line), problem, WHOLE));
+        }
+        let Some(section) = open.last() else {
+            return Err(source.refuse(Some(line), format!("`{}` stands in no section", told()), WHOLE));
+        };
+        let name = section.name.as_str();
+        let texts: Vec<&str> = words.iter().map(|(_, word)| word.as_str()).collect();
+        let upper: Vec<String> = texts.iter().map(|word| word.to_uppercase()).collect();
         let upper: Vec<&str> = upper.iter().map(String::as_str).collect();
-        let (what, name) = section.split_once(' ').unwrap_or((&section, ""));
-        match (what, upper.as_slice()) {
-            (_, []) => {}
-            ("VAR_INPUT", [_, ":", "REAL", ..]) => {
-                base.inputs.push(Input { name: words[0].to_owned(), range: None, terms: Vec::new() });
-            }
-            ("VAR_OUTPUT", [_, ":", "REAL", ..]) => {
-                base.outputs.push(Output { name: words[0].to_owned(), range: None, terms: Vec::new() });
-            }
+        match (section.kind, upper.as_slice()) {
+            ("VAR_INPUT", [_, ":", "REAL", ..]) => base.add_input(source, line, texts[0])?,
+            ("VAR_OUTPUT", [_, ":", "REAL", ..]) => base.add_output(source, line, texts[0])?,
             ("FUZZIFY", ["TERM", _, ":=", "GAUSS" | "GAUSSIAN", mean, deviation]) => {
                 let term = source.gaussian(line, source.number(line, mean)?, source.number(line, deviation)?)?;
-                if let Some(input) = base.input(name) {
-                    base.inputs[input].terms.push((words[1].to_owned(), term));
-                }
+                base.add_term_to_input(source, line, name, texts[1], term)?;
             }
             ("FUZZIFY", ["TERM", ..]) => {
-                let term = words.get(1).copied().unwrap_or_default();
+                let term = texts.get(1).copied().unwrap_or_default();
                 return Err(source.refuse(Some(line), format!("the term `{term}` is not a Gaussian"), GAUSSIANS));
             }
             ("DEFUZZIFY", ["TERM", _, ":=", value]) => {
                 let value = source.number(line, value)?;
-                if let Some(output) = base.output(name) {
-                    base.outputs[output].terms.push((words[1].to_owned(), value));
-                }
+                base.add_term_to_output(source, line, name, texts[1], value)?;
             }
             ("DEFUZZIFY", ["TERM", ..]) => {
-                let term = words.get(1).copied().unwrap_or_default();
+                let term = texts.get(1).copied().unwrap_or_default();
                 return Err(source.refuse(Some(line), format!("the term `{term}` is not a constant"), CONSTANT));
             }
-            ("DEFUZZIFY", ["METHOD", ":", method, ..]) if *method != "COGS" => {
+            ("DEFUZZIFY", ["METHOD", ":", "COGS", ..]) => {}
+            ("DEFUZZIFY", ["METHOD", ":", method, ..]) => {
                 let hint = "fpsrl takes the weighted mean of the rules' constants: METHOD : COGS";
                 return Err(source.refuse(Some(line), format!("the method is {method}"), hint));
             }
-            ("DEFUZZIFY", ["RANGE", ":=", rest @ ..]) => {
+            ("FUZZIFY" | "DEFUZZIFY", ["RANGE", ":=", rest @ ..]) => {
                 let text = rest.join(" ").replace(['(', ')'], " ");
                 let ends: Vec<&str> = text.split("..").collect();
-                if let ([low, high], Some(output)) = (ends.as_slice(), base.output(name)) {
-                    base.outputs[output].range = Some([source.number(line, low)?, source.number(line, high)?]);
+                let [low, high] = ends.as_slice() else {
+                    let problem = format!("`{}` is not a range", told());
+                    return Err(source.refuse(Some(line), problem, "write RANGE := (lowest .. highest);"));
+                };
+                let range = Some([source.number(line, low)?, source.number(line, high)?]);
+                match (base.input(name), base.output(name)) {
+                    (Some(input), _) if section.kind == "FUZZIFY" => base.inputs[input].range = range,
+                    (_, Some(output)) => base.outputs[output].range = range,
+                    _ => {}
                 }
             }
-            ("FUZZIFY", ["RANGE", ":=", rest @ ..]) => {
-                let text = rest.join(" ").replace(['(', ')'], " ");
-                let ends: Vec<&str> = text.split("..").collect();
-                if let ([low, high], Some(input)) = (ends.as_slice(), base.input(name)) {
-                    base.inputs[input].range = Some([source.number(line, low)?, source.number(line, high)?]);
-                }
-            }
+            ("DEFUZZIFY", ["DEFAULT" | "ACCU" | "LOCK", ..])
+            | ("FUZZIFY" | "DEFUZZIFY" | "RULEBLOCK", ["ENABLED", ":", "TRUE"]) => {}
             ("RULEBLOCK", ["AND", ":", method, ..]) => product = *method == "PROD",
-            ("RULEBLOCK", ["RULE", ..]) => {
-                let colon = words.iter().position(|word| *word == ":").unwrap_or(0);
-                rules.push((line, words[colon + 1..].join(" "), product));
+            ("RULEBLOCK", ["OR" | "ACT" | "ACCU" | "ACTIVATION", ":", ..]) | ("OPTIONS", _) => {}
+            ("RULEBLOCK", ["RULE", _, ":", ..]) => rules.push((line, texts[3..].join(" "), product)),
+            (kind, _) => {
+                let problem = format!("`{}` is nothing that fpsrl knows in {kind}", told());
+                return Err(source.refuse(Some(line), problem, "remove it, or check that the file is whole"));
             }
-            _ => {}
         }
+    }
+    if let Some(section) = open.last() {
+        return Err(source.not_ended(source.text.lines().count(), section));
     }
     for (line, text, product) in rules {
         fll::rule(source, &mut base, line, &text, product)?;
@@ -110,10 +162,18 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
     Ok(base)
 }
 
+impl Source<'_> {
+    fn not_ended(&self, line: usize, section: &Section) -> Error {
+        let Section { kind, end, name, line: begun } = section;
+        let problem = format!("{kind} {name}").trim_end().to_owned();
+        self.refuse(Some(line), format!("{problem} of line {begun} is not ended: {end} is missing"), WHOLE)
+    }
+}
+
 /// The text with comments blanked out, so that lines keep their numbers.
-fn without_comments(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
+fn without_comments(source: &Source) -> Result<String> {
+    let mut plain = String::with_capacity(source.text.len());
+    let mut rest = source.text;
     let mut end: Option<&str> = None;
     while let Some(c) = rest.chars().next() {
         match end {
@@ -136,23 +196,35 @@ fn without_comments(text: &str) -> String {
         }
         rest = &rest[c.len_utf8()..];
     }
-    plain
+    match end {
+        Some(closing) if closing != "\n" => {
+            let problem = format!("a comment is not ended: `{closing}` is missing");
+            Err(source.refuse(Some(source.text.lines().count()), problem, WHOLE))
+        }
+        _ => Ok(plain),
+    }
 }
 
-/// What stands before each semicolon, with the line of that semicolon: what stands before a statement may be the beginning
-/// of a section, on lines of its own. Punctuation is set apart by spaces.
-fn statements(text: &str) -> Vec<(usize, String)> {
+/// A word, with its line.
+type Word = (usize, String);
+
+/// The words before each semicolon, and behind the last one. Punctuation is a word of its own.
+fn statements(text: &str) -> Vec<Vec<Word>> {
     let mut statements = Vec::new();
     let mut line = 1;
     for statement in text.split(';') {
-        line += statement.matches('\n').count();
-        let spaced = statement
-            .replace(":=", " \u{1} ")
-            .replace(':', " : ")
-            .replace('\u{1}', ":=")
-            .replace('(', " ( ")
-            .replace(')', " ) ");
-        statements.push((line, spaced));
+        let mut words = Vec::new();
+        for (index, part) in statement.split('\n').enumerate() {
+            line += usize::from(index > 0);
+            let spaced = part
+                .replace(":=", " \u{1} ")
+                .replace(':', " : ")
+                .replace('\u{1}', ":=")
+                .replace('(', " ( ")
+                .replace(')', " ) ");
+            words.extend(spaced.split_whitespace().map(|word| (line, word.to_owned())));
+        }
+        statements.push(words);
     }
     statements
 }

@@ -1,12 +1,24 @@
 //! The file of MATLAB's and Octave's fuzzy toolboxes: sections of `key=value`, then rules as numbers of terms.
 
-use super::{CONSTANT, GAUSSIANS, Input, Output, PRODUCT, ReadRule, RuleBase, Source};
+use super::{CONSTANT, GAUSSIANS, Input, Output, PRODUCT, ReadRule, RuleBase, Source, WHOLE};
 use fpsrl_base::error::Result;
+
+/// What a file says of how many there are, each with its line.
+#[derive(Default)]
+struct Counts {
+    inputs: Option<(usize, usize)>,
+    outputs: Option<(usize, usize)>,
+    rules: Option<(usize, usize)>,
+    /// Of each input's terms, then of each output's.
+    terms: [Vec<Option<(usize, usize)>>; 2],
+}
 
 /// Reads a rule base.
 pub(super) fn parse(source: &Source) -> Result<RuleBase> {
     let mut base = RuleBase::default();
+    let mut counts = Counts::default();
     let mut section = String::new();
+    let (mut begun, mut rules) = (Vec::new(), 0);
     let mut product = false;
     for (index, line) in source.text.lines().enumerate() {
         let number = index + 1;
@@ -16,15 +28,37 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
         }
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             section = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_lowercase();
-            match section.as_str() {
-                "input" => base.inputs.push(Input { name: String::new(), range: None, terms: Vec::new() }),
-                "output" => base.outputs.push(Output { name: String::new(), range: None, terms: Vec::new() }),
-                _ => {}
+            let expected = match section.as_str() {
+                "input" => {
+                    base.inputs.push(Input { name: String::new(), range: None, terms: Vec::new() });
+                    counts.terms[0].push(None);
+                    format!("input{}", base.inputs.len())
+                }
+                "output" => {
+                    base.outputs.push(Output { name: String::new(), range: None, terms: Vec::new() });
+                    counts.terms[1].push(None);
+                    format!("output{}", base.outputs.len())
+                }
+                "system" | "rules" => section.clone(),
+                _ => {
+                    let hint = "it has [System], [Input1] and so on, [Output1] and so on, and [Rules]";
+                    return Err(source.refuse(Some(number), format!("there is no section called [{name}]"), hint));
+                }
+            };
+            // Rules name terms by their numbers, and inputs by their order.
+            let again = ["system", "rules"].contains(&expected.as_str()) && begun.contains(&expected);
+            if name.to_lowercase() != expected || again {
+                let problem = format!("[{name}] stands where [{expected}] is meant, or stands there twice");
+                return Err(source.refuse(Some(number), problem, "put the sections in order, each once"));
+            }
+            if !expected.ends_with(|c: char| c.is_ascii_digit()) {
+                begun.push(expected);
             }
             continue;
         }
         if section == "rules" {
             rule(source, &mut base, number, line, product)?;
+            rules += 1;
             continue;
         }
         let Some((key, value)) = line.split_once('=') else {
@@ -41,6 +75,14 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
                 return Err(source.refuse(Some(number), format!("the system is of type {text}"), CONSTANT));
             }
             ("system", "andmethod") => product = text == "prod",
+            ("system", "numinputs") => counts.inputs = Some((number, source.count(number, value)?)),
+            ("system", "numoutputs") => counts.outputs = Some((number, source.count(number, value)?)),
+            ("system", "numrules") => counts.rules = Some((number, source.count(number, value)?)),
+            ("input" | "output", "nummfs") => {
+                let known = counts.terms[usize::from(section == "output")].last_mut();
+                *known.ok_or_else(|| source.refuse(Some(number), "it stands in no section", WHOLE))? =
+                    Some((number, source.count(number, value)?));
+            }
             ("system", "defuzzmethod") if text != "wtaver" => {
                 let hint = "fpsrl takes the weighted average of the rules: DefuzzMethod='wtaver'";
                 return Err(source.refuse(Some(number), format!("the method of defuzzification is {text}"), hint));
@@ -61,6 +103,9 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
                 };
                 match range {
                     Some(range) => *known = Some(range),
+                    None if !name.is_empty() => {
+                        return Err(source.refuse(Some(number), "it has a name already", "mend the file"));
+                    }
                     None => text.clone_into(name),
                 }
             }
@@ -71,8 +116,22 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
                     Some((name, kind, rest))
                 });
                 let Some((name, kind, rest)) = parts else {
-                    return Err(source.refuse(Some(number), "the membership function is not whole", "mend the file"));
+                    return Err(source.refuse(Some(number), "the membership function is not whole", WHOLE));
                 };
+                let known = match section.as_str() {
+                    "input" => base.inputs.last().map(|input| input.terms.len()),
+                    _ => base.outputs.last().map(|output| output.terms.len()),
+                };
+                // Rules name them by their numbers.
+                let expected = format!("mf{}", known.unwrap_or_default() + 1);
+                if key != expected {
+                    let problem = format!("`{key}` stands where `{expected}` is meant");
+                    return Err(source.refuse(
+                        Some(number),
+                        problem,
+                        "put the membership functions in order, each once",
+                    ));
+                }
                 let parameters = numbers(source, number, rest)?;
                 match (section.as_str(), kind, parameters.as_slice(), base.inputs.last_mut(), base.outputs.last_mut()) {
                     ("input", "gaussmf", [deviation, mean], Some(input), _) => {
@@ -98,7 +157,40 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
             _ => {}
         }
     }
+    base.check_names(source)?;
+    counts.check(source, &mut base, rules)?;
     Ok(base)
+}
+
+impl Counts {
+    /// Holds what was read to what the file says that there is.
+    fn check(&self, source: &Source, base: &mut RuleBase, rules: usize) -> Result<()> {
+        let held = |said: Option<(usize, usize)>, found: usize, what: &str| match said {
+            Some((line, said)) if said != found => {
+                let problem = format!("it should have {said} {what} by line {line}, and has {found}");
+                Err(source.refuse(None, problem, WHOLE))
+            }
+            _ => Ok(()),
+        };
+        held(self.inputs, base.inputs.len(), "inputs")?;
+        held(self.outputs, base.outputs.len(), "outputs")?;
+        let inputs = base.inputs.iter().map(|input| (&input.name, input.terms.len())).zip(&self.terms[0]);
+        let outputs = base.outputs.iter().map(|output| (&output.name, output.terms.len())).zip(&self.terms[1]);
+        for ((name, terms), said) in inputs.chain(outputs) {
+            held(*said, terms, &format!("membership functions of `{name}`"))?;
+        }
+        held(self.rules, rules, "rules")?;
+        if self.rules.is_none() {
+            base.notes.push("it does not say how many rules it has (NumRules): check that the file is whole".into());
+        }
+        Ok(())
+    }
+}
+
+impl Source<'_> {
+    fn count(&self, line: usize, text: &str) -> Result<usize> {
+        text.parse().map_err(|_| self.refuse(Some(line), format!("`{text}` is not a count"), "mend the file"))
+    }
 }
 
 /// `[1 2]`.
@@ -117,6 +209,9 @@ fn rule(source: &Source, base: &mut RuleBase, line: usize, text: &str, product: 
         Some((conditions, consequents, weight, joined.trim().strip_prefix(':')?.trim()))
     });
     let (conditions, consequents, weight, joined) = parts.ok_or_else(|| refuse("the rule is not whole", form))?;
+    if !["1", "2"].contains(&joined) {
+        return Err(refuse("the rule is not whole", form));
+    }
     if source.number(line, weight)? != 1.0 {
         return Err(refuse("the rule has a weight", "fpsrl's rules have no weights; make it 1"));
     }

@@ -1,12 +1,36 @@
 //! The fuzzylite language: lines of `key: value`, in sections.
 
-use super::{CONSTANT, GAUSSIANS, Input, Output, PRODUCT, ReadRule, RuleBase, Source};
+use super::{CONSTANT, GAUSSIANS, PRODUCT, ReadRule, RuleBase, Source, WHOLE};
 use fpsrl_base::error::Result;
+
+/// What may stand in a section. The language has neither ends nor counts, so that a key that is not known may be half of one.
+const KEYS: [(&str, &[&str]); 4] = [
+    ("Engine", &["description"]),
+    ("InputVariable", &["description", "enabled", "range", "lock-range", "term"]),
+    (
+        "OutputVariable",
+        &[
+            "description",
+            "enabled",
+            "range",
+            "lock-range",
+            "lock-valid",
+            "lock-previous",
+            "aggregation",
+            "accumulation",
+            "defuzzifier",
+            "default",
+            "term",
+        ],
+    ),
+    ("RuleBlock", &["description", "enabled", "conjunction", "disjunction", "implication", "activation", "rule"]),
+];
 
 /// Reads a rule base.
 pub(super) fn parse(source: &Source) -> Result<RuleBase> {
     let mut base = RuleBase::default();
-    let mut section = String::new();
+    let mut section: Option<(&str, &[&str])> = None;
+    let mut engines = 0;
     let mut rules: Vec<(usize, String, bool)> = Vec::new();
     let mut product = true;
     for (index, line) in source.text.lines().enumerate() {
@@ -19,25 +43,45 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
             return Err(source.refuse(
                 Some(number),
                 format!("`{line}` is not of the form `key: value`"),
-                "is it an FLL file?",
+                "is it an FLL file, and whole?",
             ));
         };
         let (key, value) = (key.trim(), value.trim());
-        match key {
-            "Engine" | "InputVariable" | "OutputVariable" | "RuleBlock" => {
-                section = key.to_owned();
-                product = true;
-                match key {
-                    "InputVariable" => {
-                        base.inputs.push(Input { name: value.to_owned(), range: None, terms: Vec::new() })
+        if let Some(begun) = KEYS.iter().find(|(name, _)| *name == key) {
+            section = Some(*begun);
+            product = true;
+            match key {
+                "Engine" => {
+                    engines += 1;
+                    if engines > 1 {
+                        return Err(source.refuse(
+                            Some(number),
+                            "a second engine begins",
+                            "put each into its own file",
+                        ));
                     }
-                    "OutputVariable" => {
-                        base.outputs.push(Output { name: value.to_owned(), range: None, terms: Vec::new() })
-                    }
-                    _ => {}
                 }
+                "InputVariable" => base.add_input(source, number, value)?,
+                "OutputVariable" => base.add_output(source, number, value)?,
+                _ => {}
             }
-            "enabled" if value == "false" => {
+            continue;
+        }
+        let Some((section, keys)) = section else {
+            let problem = format!("`{key}` stands in no section");
+            return Err(source.refuse(Some(number), problem, "is it an FLL file, and whole?"));
+        };
+        if !keys.contains(&key) {
+            let problem = format!("`{key}` is nothing that {section} has");
+            return Err(source.refuse(
+                Some(number),
+                problem,
+                format!("it has {}; is the file whole?", keys.join(", ")),
+            ));
+        }
+        match key {
+            "enabled" if value == "true" => {}
+            "enabled" => {
                 return Err(source.refuse(
                     Some(number),
                     "something in it is not enabled",
@@ -46,23 +90,25 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
             }
             "range" => {
                 let range = range(source, number, value)?;
-                match (section.as_str(), base.inputs.last_mut(), base.outputs.last_mut()) {
+                match (section, base.inputs.last_mut(), base.outputs.last_mut()) {
                     ("InputVariable", Some(input), _) => input.range = range,
-                    ("OutputVariable", _, Some(output)) => output.range = range,
+                    (_, _, Some(output)) => output.range = range,
                     _ => {}
                 }
             }
             "term" => {
                 let words: Vec<&str> = value.split_whitespace().collect();
-                match (section.as_str(), words.as_slice(), base.inputs.last_mut(), base.outputs.last_mut()) {
-                    ("InputVariable", [name, "Gaussian", mean, deviation], Some(input), _) => {
+                match (section, words.as_slice()) {
+                    ("InputVariable", [name, "Gaussian", mean, deviation]) => {
                         let (mean, deviation) = (source.number(number, mean)?, source.number(number, deviation)?);
-                        input.terms.push(((*name).to_owned(), source.gaussian(number, mean, deviation)?));
+                        let term = source.gaussian(number, mean, deviation)?;
+                        base.add_input_term(source, number, name, term)?;
                     }
-                    ("OutputVariable", [name, "Constant", value], _, Some(output)) => {
-                        output.terms.push(((*name).to_owned(), source.number(number, value)?));
+                    ("OutputVariable", [name, "Constant", value]) => {
+                        let value = source.number(number, value)?;
+                        base.add_output_term(source, number, name, value)?;
                     }
-                    (section, [name, kind, ..], ..) => {
+                    (section, [name, kind, ..]) => {
                         let hint = if section == "OutputVariable" { CONSTANT } else { GAUSSIANS };
                         return Err(source.refuse(Some(number), format!("the term `{name}` is a {kind}"), hint));
                     }
@@ -81,7 +127,27 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
     for (line, text, product) in rules {
         rule(source, &mut base, line, &text, product)?;
     }
+    if !source.text.is_empty() && !source.text.ends_with('\n') {
+        refuse_half_a_name(source, &base)?;
+        base.notes.push("the last line has no line break: check that the file is whole".into());
+    }
     Ok(base)
+}
+
+/// A last line that has no line break may be half of one. A term of it that is the beginning of another, which no rule uses, is
+/// half of that.
+fn refuse_half_a_name(source: &Source, base: &RuleBase) -> Result<()> {
+    let Some(last) = base.rules.last() else { return Ok(()) };
+    let output = &base.outputs[last.output];
+    let name = &output.terms[last.term].0;
+    let is_used = |term: usize| base.rules.iter().any(|rule| rule.output == last.output && rule.term == term);
+    let whole = (0..output.terms.len()).find(|term| {
+        let other = &output.terms[*term].0;
+        other != name && other.starts_with(name.as_str()) && !is_used(*term)
+    });
+    let Some(whole) = whole else { return Ok(()) };
+    let problem = format!("the file ends in the middle of `{}`", output.terms[whole].0);
+    Err(source.refuse(Some(source.text.lines().count()), problem, WHOLE))
 }
 
 fn range(source: &Source, line: usize, text: &str) -> Result<Option<[f64; 2]>> {

@@ -7,10 +7,13 @@ use std::process::{Command, Stdio};
 
 use minijinja::context;
 
-use crate::export::{Controller, ControllerFile, Dialect, Format, Interface, Mathematics, Vectors};
+use crate::export::{Controller, ControllerFile, Dialect, FORMATS, Format, Interface, Mathematics, Target, Vectors};
 use crate::import;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
+use fpsrl_base::reason;
+use fpsrl_base::remedy::Remedy;
+use fpsrl_base::visible;
 
 /// What came of running an export.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +42,10 @@ pub enum Verification {
 /// `tool` replaces the target's usual tool: a command with its first arguments, such as `clang -fsanitize=undefined`.
 pub fn execute(interface: &Interface, path: &Path, vectors: &Vectors, tool: Option<&[String]>) -> Result<Verification> {
     let path = files::absolute(path);
+    if let Some(problem) = disguise(interface, &path) {
+        let remedy = Remedy::words("export it again; a certificate of someone else says what is run");
+        return Err(Error::Malformed { path, line: None, column: None, problem, remedy });
+    }
     let directory = tempfile::tempdir().map_err(|source| Error::write(&std::env::temp_dir(), source))?;
     let run = Run { interface, path: &path, directory: directory.path(), vectors };
     match interface.target.format {
@@ -71,6 +78,35 @@ pub fn execute_quickly(interface: &Interface, path: &Path, vectors: &Vectors) ->
 
 /// Ends a harness that lacks a package; what is missing stands on standard error.
 const PACKAGE_MISSING: i32 = 3;
+
+/// What is wrong with an interface that would have something else run than the file's name says. It stands in a file, which may
+/// come from anywhere: data must not be compiled because of it, and nothing but names may get into the code of a harness.
+fn disguise(interface: &Interface, path: &Path) -> Option<String> {
+    let format = interface.target.format;
+    if !matches!(format, Format::C | Format::Rust | Format::Python | Format::Javascript | Format::St) {
+        return None;
+    }
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let is_data = FORMATS.iter().any(|other| {
+        let of_data = other.is_rule_base() || matches!(other, Format::Json | Format::Onnx);
+        of_data && Target::new(*other).extension() == extension
+    });
+    if is_data {
+        return Some(format!("its certificate says that it is `{}`, which is code; this is data", format.name()));
+    }
+    let names = &interface.names;
+    let is_name = |name: &String| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let mut all = [&names.controller].into_iter().chain(&names.states).chain(&names.actions);
+    if let Some(name) = all.find(|name| !is_name(name)) {
+        return Some(format!("its certificate calls something `{}`, which no export does", visible::name(name)));
+    }
+    // The path becomes a part of a program, too.
+    let quoted = matches!(format, Format::C | Format::Rust) && path.to_string_lossy().contains(['"', '\n', '\r']);
+    quoted.then(|| "its path holds a quote or a line break; move it to another place".to_owned())
+}
 
 struct Run<'a> {
     interface: &'a Interface,
@@ -159,7 +195,14 @@ impl Run<'_> {
     fn json(&self) -> Result<Verification> {
         let file: ControllerFile = files::read_json(self.path)?;
         let ControllerFile { name, policy, guard, fallback, rate_limits, .. } = file;
-        let controller = Controller::new(&name, policy, self.interface.precision, guard, fallback, rate_limits)?;
+        let controller = Controller::new(&name, policy, self.interface.precision, guard, fallback, rate_limits);
+        let controller = controller.map_err(|error| Error::Malformed {
+            path: self.path.to_owned(),
+            line: None,
+            column: None,
+            problem: error.to_string(),
+            remedy: "export it again".into(),
+        })?;
         let mut memory = controller.begin();
         let step = |(reset, state): (bool, &Vec<f64>)| {
             if reset {
@@ -184,7 +227,7 @@ impl Run<'_> {
         let input = File::open(&input).map_err(|source| Error::read(&input, source))?;
         let output = match program.current_dir(self.directory).stdin(input).output() {
             Ok(output) => output,
-            Err(error) => return Ok(Verification::Failed { said: error.to_string() }),
+            Err(error) => return Ok(Verification::Failed { said: reason::told(&error) }),
         };
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         if output.status.code() == Some(PACKAGE_MISSING) {
@@ -192,7 +235,7 @@ impl Run<'_> {
         }
         // Sanitizers speak on standard error and go on.
         if !output.status.success() || said.contains("runtime error") {
-            return Ok(Verification::Failed { said: format!("{} {said}", output.status) });
+            return Ok(Verification::Failed { said: format!("{} {}", output.status, on_one_line(&said)) });
         }
         let actions = self.interface.names.actions.len();
         let rows =
@@ -267,12 +310,17 @@ fn missing(usual: &[&str]) -> Verification {
     Verification::Missing { what: format!("none of {} is on this machine", usual.join(", ")) }
 }
 
+/// What a tool said on several lines, as a message has it.
+fn on_one_line(said: &str) -> String {
+    said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
 /// What a compiler said if it failed.
 fn failure(command: &mut Command) -> Option<String> {
     match command.stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => None,
-        Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
-        Err(error) => Some(error.to_string()),
+        Ok(output) => Some(on_one_line(&String::from_utf8_lossy(&output.stderr))),
+        Err(error) => Some(reason::told(&error)),
     }
 }
 
@@ -289,8 +337,9 @@ fn version(tool: &[String], said: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::controller::tests::small;
     use crate::export::memory::tests::tracking;
-    use crate::export::{Format, Kind, OutOfRange, Precision, Response, Target};
+    use crate::export::{Kind, OutOfRange, Precision, Response};
 
     /// Exports a controller and runs what was written over vectors; whether it could be run here.
     fn agrees(controller: &Controller, target: Target, vectors: &Vectors) -> bool {
@@ -333,6 +382,26 @@ mod tests {
             }
             let siemens = Target { dialect: Dialect::Siemens, ..Target::new(Format::St) };
             agrees(&controller, siemens, &vectors);
+        }
+    }
+
+    #[test]
+    fn a_certificate_does_not_make_code_of_data_nor_brings_code_of_its_own() {
+        let controller = small(Precision::Double, None, None);
+        let target = Target::new(Format::Python);
+        let generated = target.generate(&controller, None, "small").unwrap();
+        let interface = Interface::new(&controller, target, &generated);
+        let vectors = Vectors::new(&controller);
+        let refused = |interface: &Interface, file: &str| {
+            execute(interface, Path::new(file), &vectors, None).unwrap_err().to_string()
+        };
+        for file in ["rules.fll", "rules.FIS", "controller.json", "graph.onnx"] {
+            assert!(refused(&interface, file).contains("this is data"), "{file}");
+        }
+        for format in [Format::C, Format::Rust, Format::St] {
+            let mut interface = Interface { target: Target::new(format), ..interface.clone() };
+            interface.names.states[0] = "position = 0; } int hostile(void) {".into();
+            assert!(refused(&interface, "small.c").contains("which no export does"), "{format:?}");
         }
     }
 

@@ -9,12 +9,12 @@ use fpsrl::problem::{OptimiserKind, Problem as FullProblem};
 use fpsrl::run::{self, DataReport, ReportOptions, RunDirectory};
 use fpsrl::search::{SearchOptions, SearchRecord};
 use fpsrl::task::Begun;
+use fpsrl::world::process::Permission;
 use fpsrl::{Progress, files};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::cluster::cluster_of;
 use crate::columns::{Frame, tables};
 use crate::error::{About, raised};
 use crate::export::{Export, Exported};
@@ -23,9 +23,13 @@ use crate::problem::Problem;
 use crate::simulator::PythonSimulator;
 use crate::work::{pool, watched};
 
+pub mod cluster;
+pub mod sweep;
 mod worlds;
 
 pub use worlds::Worlds;
+
+use cluster::cluster_of;
 
 type Listener<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -359,16 +363,17 @@ pub fn run_in(
 
 /// Goes on with an interrupted run.
 #[pyfunction]
-#[pyo3(signature = (path, listener=None, evaluator=None))]
+#[pyo3(signature = (path, listener=None, evaluator=None, allow_process=false))]
 pub fn resume(
     py: Python<'_>,
     path: PathBuf,
     listener: Listener<'_, '_>,
     evaluator: Option<&Bound<'_, PyAny>>,
+    allow_process: bool,
 ) -> PyResult<Judged> {
     let cluster = cluster_of(evaluator, None);
     let done = watched(py, listener, About::Run, |progress| {
-        let run = RunDirectory::open(&path)?.on(cluster);
+        let run = RunDirectory::open(&path)?.on(cluster).permitting(Permission::if_asked(allow_process));
         let _lock = run.lock()?;
         finished(&run, progress)
     });
@@ -378,10 +383,11 @@ pub fn resume(
 /// Makes the stages of a run that are not finished, for a sweep elsewhere; of a failure its message, its hint, and whether it is a
 /// bug.
 #[pyfunction]
-pub fn finish(py: Python<'_>, path: PathBuf) -> PyResult<Option<(String, Option<String>, bool)>> {
+#[pyo3(signature = (path, allow_process=false))]
+pub fn finish(py: Python<'_>, path: PathBuf, allow_process: bool) -> PyResult<Option<(String, Option<String>, bool)>> {
     let pool = pool()?;
     let work = || {
-        let run = RunDirectory::open(&path)?;
+        let run = RunDirectory::open(&path)?.permitting(Permission::if_asked(allow_process));
         let _lock = run.lock()?;
         finished(&run, &Progress::silent()).map(drop)
     };
@@ -413,14 +419,15 @@ fn finished(run: &RunDirectory, progress: &Progress) -> fpsrl::Result<(fpsrl::Ju
 
 /// Loads what a run directory holds: a judged policy; or, where there is none yet, worlds or the log alone.
 #[pyfunction]
-#[pyo3(signature = (path, simulator=None))]
+#[pyo3(signature = (path, simulator=None, allow_process=false))]
 pub fn load(
     py: Python<'_>,
     path: PathBuf,
     simulator: Option<(Bound<'_, PyAny>, f64)>,
+    allow_process: bool,
 ) -> PyResult<(Option<Judged>, Option<Worlds>, Log)> {
     let opened = || {
-        let run = RunDirectory::open(&path)?;
+        let run = RunDirectory::open(&path)?.permitting(Permission::if_asked(allow_process));
         Ok((run.problem()?, run))
     };
     let (mut problem, run) = opened().map_err(|error| raised(py, &error, About::Run))?;

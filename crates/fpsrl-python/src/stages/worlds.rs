@@ -11,8 +11,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
+use super::cluster::cluster_of;
 use super::{Checkpoint, Found, Judged, Log};
-use crate::cluster::cluster_of;
 use crate::error::{About, raised};
 use crate::policy::Policy;
 use crate::problem::Problem;

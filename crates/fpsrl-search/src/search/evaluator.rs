@@ -69,7 +69,7 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
 pub trait Elsewhere: Send + Sync {
     /// The fitness of each trial, as [`Evaluator::score`] has it, computed as the options say or refused. It looks at
     /// `progress` often enough that a request to stop is heard within a second, and then fails with
-    /// [`Error::Stopped`](fpsrl_base::Error::Stopped).
+    /// [`Error::Stopped`].
     fn score(&self, form: Form<'_>, trials: &[Trial<'_>], progress: &Progress) -> Result<Vec<Fitness>>;
 }
 

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{DepthError, Member, Network, Passes, Plan, Prepared, Quantity, begin, chosen, cost, shape};
 use crate::WorldSettings;
-use crate::ensemble::Shares;
 use crate::model::{VariableModel, WorldModel};
+use crate::shares::Shares;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::progress::Progress;
 use fpsrl_data::{System, Transitions};

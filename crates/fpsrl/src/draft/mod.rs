@@ -14,13 +14,14 @@ use fpsrl_base::error::{Error, Result};
 use fpsrl_base::frame::FRAME;
 use fpsrl_base::progress::Progress;
 use fpsrl_base::remedy::Remedy;
-use fpsrl_data::log::{Column, Guess, Imported, InputKind, Kind, Table, TextOptions, read};
+use fpsrl_base::settings::quoted;
+use fpsrl_data::log::{Column, Guess, Imported, InputKind, Kind, Table, TextOptions, columns_read, read};
 use fpsrl_engine::formula::Function;
 
 use self::choices::Choices;
 use self::goal::Goal;
 use self::sections::Sections;
-use self::sheet::{Sheet, plain, quoted};
+use self::sheet::{Sheet, plain};
 use crate::problem::{OneOrMany, Problem, WrittenProblem};
 use crate::stage::DataReport;
 
@@ -30,6 +31,9 @@ const MOST_ACTIONS: usize = 16;
 
 /// Names that a variable cannot have: columns of our own files, and what formulas mean by them.
 const RESERVED: [&str; 10] = ["episode", "step", "reward", "terminated", "log_row", "pi", "and", "or", "not", ""];
+
+/// Characters of a title that a variable is called by, at most.
+const LONGEST_NAME: usize = 60;
 
 /// Columns of which some could be next states, rewards, times or nothing; more cannot all be.
 const WIDEST: usize = 400;
@@ -116,18 +120,36 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Imports the log for a problem on trial.
-    fn import(&self, text: &str) -> Result<(Problem, Imported)> {
+    /// Imports the log for a problem on trial; `first` is its first part, which has been read already.
+    fn import(&self, text: &str, first: &Table) -> Result<(Problem, Imported)> {
+        self.go_on()?;
         match self {
-            Self::Files { files, directory, .. } => {
+            Self::Files { files, directory, progress, .. } => {
                 let mut written = WrittenProblem::parse(text, &directory.join("problem.toml"))?;
-                let files = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
-                written.data.file = Some(OneOrMany::Many(files));
-                DataReport::import(&written.check()?, &Progress::silent())
+                let named = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+                written.data.file = Some(OneOrMany::Many(named));
+                let problem = written.check()?;
+                match &problem.data.log {
+                    // It is not read again, and not held twice.
+                    Some(log) if files.len() == 1 => {
+                        let read = columns_read(&problem.system, log);
+                        let wanted = |title: &str, name: &str| read.iter().any(|read| read == title || read == name);
+                        DataReport::import_tables(&problem, &[first.lent_of(&wanted)])
+                    }
+                    _ => DataReport::import(&problem, &Progress::silent().stopped_by(&progress.stop())),
+                }
             }
             Self::Tables { tables, .. } => {
                 DataReport::import_tables(&WrittenProblem::parse(text, "the draft".as_ref())?.check()?, tables)
             }
+        }
+    }
+
+    /// Whether drafting may go on: looking at a long log takes seconds.
+    fn go_on(&self) -> Result<()> {
+        match self {
+            Self::Files { progress, .. } if progress.stop_requested() => Err(Error::Stopped { stage: "import" }),
+            _ => Ok(()),
         }
     }
 
@@ -174,7 +196,9 @@ fn draft(origin: &Origin<'_>, guess: Guess) -> Result<Draft> {
         table.expect(std::slice::from_ref(title), key)?;
     }
     refuse_what_is_too_wide(&guess, table, &table.path)?;
-    let mut guess = guess.complete(table);
+    origin.go_on()?;
+    let mut guess = guess.complete_unless(table, &|| origin.go_on().is_err());
+    origin.go_on()?;
     add_modes_of_others(origin, &mut guess)?;
     refuse_what_is_no_problem(&guess, table, &table.path)?;
     written(origin, &guess, table)
@@ -186,7 +210,8 @@ fn written(origin: &Origin<'_>, guess: &Guess, table: &Table) -> Result<Draft> {
     let goal = Goal::of(guess, table, &names);
     let (paths, options) = (origin.parts(), origin.options());
     let sections = Sections { guess, table, names: &names, options: &options, files: &paths, goal: goal.as_ref() };
-    let choices = Choices::of(guess, table, &|leads_to| origin.import(&sections.trial(leads_to)));
+    let choices = Choices::of(guess, table, &|leads_to| origin.import(&sections.trial(leads_to), table));
+    origin.go_on()?;
 
     let (mut found, mut unknown) = remarks::remarks(guess, table, goal.as_ref(), &choices);
     let mut sheet = Sheet::default();
@@ -295,6 +320,24 @@ fn refuse_what_is_no_problem(guess: &Guess, table: &Table, path: &Path) -> Resul
             return Err(too_many(path, count, most, what, option));
         }
     }
+    // What follows from the columns counts too: errors of states that track, their sums, and the place in the log.
+    let variables =
+        guess.states.len() + guess.inputs.len() + 2 * guess.tracks.len() + usize::from(!guess.inputs.is_empty());
+    if variables > MOST_VARIABLES {
+        return Err(Error::Malformed {
+            path: path.to_owned(),
+            line: None,
+            column: None,
+            problem: format!(
+                "the log has {} states and {} inputs, of which {} track a set-point; with their errors and sums these are \
+                 {variables} variables, and at most {MOST_VARIABLES} are possible",
+                guess.states.len(),
+                guess.inputs.len(),
+                guess.tracks.len()
+            ),
+            remedy: Remedy::words("name those that matter with ").option("state", None),
+        });
+    }
     let (what, option) = match (guess.states.is_empty(), guess.actions.is_empty()) {
         (true, _) => ("a state variable", "state"),
         (_, true) => ("an action", "action"),
@@ -322,7 +365,8 @@ impl Names {
         for title in guess.states.iter().chain(inputs).chain(&guess.actions) {
             let column = table.column(std::slice::from_ref(title));
             let bare = column.map_or(title.as_str(), |column| column.name.as_str());
-            let mut name: String = bare.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+            let mut name: String =
+                bare.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).take(LONGEST_NAME).collect();
             name = name.trim_matches('_').to_owned();
             let reserved = RESERVED.contains(&name.as_str());
             let means_more = name.starts_with("next_") || name.starts_with("previous_");

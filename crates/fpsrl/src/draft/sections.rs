@@ -1,11 +1,12 @@
 //! The sections of a problem file: inputs, states, actions, the log, the goal, the form of the rules.
 
+use fpsrl_base::settings::{memory_written, quoted, quoted_list};
 use fpsrl_data::log::{Angle, Column, Guess, InputKind, Table, TextOptions, angle};
 
 use super::Names;
 use super::choices::{Choices, Mirror, is_centred};
 use super::goal::Goal;
-use super::sheet::{Sheet, beyond, bounds, nice_limits, plain, quoted, quoted_list, rounded, short};
+use super::sheet::{Sheet, beyond, bounds, nice_limits, plain, rounded, short};
 use crate::problem::Row;
 
 /// What the sections are made of.
@@ -221,6 +222,9 @@ impl Sections<'_> {
         }
         if !self.options.missing.is_empty() {
             sheet.line("missing", quoted_list(&self.options.missing), "words that stand for a missing value");
+        }
+        if let Some(memory) = self.options.memory {
+            sheet.line("memory", quoted(&memory_written(memory)), "what reading a file of the log may take");
         }
     }
 

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use fpsrl_base::text::number;
+use fpsrl_base::visible::message;
 
 /// The column at which remarks begin.
 const REMARKS: usize = 36;
@@ -50,48 +51,9 @@ impl Sheet {
     }
 }
 
-/// Whether a character would do anything but be seen: end a line, move a cursor, turn the direction of writing.
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
-/// A text for people, on one line.
+/// A text for people, on one line, in which whatever acts is shown and long names are shortened.
 pub(super) fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\t' => plain.push(' '),
-            c if acts(c) => plain.extend(c.escape_unicode()),
-            c => plain.push(c),
-        }
-    }
-    plain
-}
-
-/// A text as a TOML string on one line.
-pub(super) fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            c if acts(c) => {
-                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// Texts as a TOML list.
-pub(super) fn quoted_list<T: AsRef<str>>(texts: &[T]) -> String {
-    format!("[{}]", texts.iter().map(|text| quoted(text.as_ref())).collect::<Vec<_>>().join(", "))
+    message(text)
 }
 
 /// A range as a TOML list.
@@ -145,6 +107,8 @@ pub(super) fn nice_limits(low: f64, high: f64) -> [f64; 2] {
 
 #[cfg(test)]
 mod tests {
+    use fpsrl_base::settings::quoted;
+    use fpsrl_base::visible::acts;
     use proptest::prelude::*;
 
     use super::*;

@@ -395,3 +395,71 @@ fn no_name_becomes_a_setting_or_a_command_to_a_terminal() {
     }
     assert_eq!(columns.len(), guess.states.len() + guess.actions.len() + guess.inputs.len());
 }
+
+mod names {
+    use fpsrl_base::visible::acts;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Names of which many characters act, or mean something in a file of settings.
+    fn hostile() -> impl Strategy<Value = String> {
+        let one = prop_oneof![
+            any::<char>(),
+            prop::sample::select(vec![
+                '\n', '\r', '\t', '\0', '\u{1b}', '\u{7f}', '\u{85}', '\u{9b}', '\u{2028}', '\u{202e}', '\u{2067}',
+                '\u{200d}', '\u{feff}', '"', '\'', '\\', '#', '=', '[', ']', '{', '}', '`', ' ', '.', ',',
+            ]),
+        ];
+        prop::collection::vec(one, 1..200).prop_map(String::from_iter)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn any_names_come_back_from_the_draft_and_set_nothing(
+            level in hostile(), valve in hostile(), mode in hostile(), name in hostile(), word in hostile()
+        ) {
+            prop_assume!(level != valve && level != mode && valve != mode);
+            let rows = 120;
+            let levels: Vec<f64> = (0..rows).map(|row| noise(row, 1)).collect();
+            let valves: Vec<f64> = (0..rows).map(|row| noise(row / 3, 2)).collect();
+            let words = Column {
+                kind: Kind::Text,
+                words: vec![word.clone(), "other".into()],
+                ..Column::of_numbers(mode.clone(), (0..rows).map(|row| (row / 40 % 2) as f64).collect::<Vec<f64>>())
+            };
+            let columns = vec![Column::of_numbers(level.clone(), levels), Column::of_numbers(valve.clone(), valves), words];
+            let said = InputGuess::said(&mode, InputKind::Mode { values: Vec::new() });
+            let known = Guess {
+                states: vec![level.clone()], actions: vec![valve.clone()], inputs: vec![said], ..Guess::default()
+            };
+            let draft = match of_tables(&[Table::in_memory(columns)], &name, known) {
+                Ok(draft) => draft,
+                Err(error) => {
+                    let said = format!("{error} {}", error.hint().unwrap_or_default());
+                    prop_assert!(error.is_users() && !said.chars().any(acts), "{said:?}");
+                    return Ok(());
+                }
+            };
+            prop_assert!(draft.text.chars().all(|c| c == '\n' || !acts(c)), "{:?}", draft.text);
+            prop_assert!(draft.found.iter().chain(&draft.unknown).all(|line| !line.chars().any(acts)));
+            let file: toml::Table = toml::from_str(&draft.text).map_err(|error| TestCaseError::fail(format!("{error}\n{}", draft.text)))?;
+            let keys: Vec<&str> = file.keys().map(String::as_str).collect();
+            prop_assert!(
+                keys.iter().all(|key| ["name", "horizon", "start", "input", "state", "action", "data", "world", "policy"].contains(key)),
+                "{keys:?}"
+            );
+            for (kind, title) in [("state", &level), ("action", &valve), ("input", &mode)] {
+                let variables = file[kind].as_array().unwrap();
+                prop_assert_eq!(variables.len(), 1);
+                let column = variables[0].get("column").unwrap_or(&variables[0]["name"]);
+                prop_assert_eq!(column.as_str(), Some(title.as_str()));
+            }
+            // What check makes of it is its own affair, but it understands it.
+            if let Err(error) = WrittenProblem::parse(&draft.text, "p.toml".as_ref()).and_then(WrittenProblem::check) {
+                prop_assert!(error.is_users() && !error.to_string().chars().any(acts), "{error}");
+            }
+        }
+    }
+}

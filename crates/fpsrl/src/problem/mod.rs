@@ -6,7 +6,7 @@
 mod written;
 
 pub use fpsrl_base::files::FORMAT;
-pub use fpsrl_base::settings::{OneOrMany, OrAuto, OrWord};
+pub use fpsrl_base::settings::{OneOrMany, OrAuto, OrWord, memory};
 pub use fpsrl_data::system::{
     ActionVariable, AngleUnit, Carried, HISTORIES, History, LONGEST_HISTORY, Lag, Lagged, Lags, Objective, Price,
     PriceKind, SetPoint, StartRule, StateVariable, WrittenAction, WrittenAngle, WrittenObjective, WrittenState,

@@ -121,9 +121,12 @@ impl WrittenProblem {
                 *word = files::absolute(&file).to_string_lossy().into_owned();
             }
         }
-        if let Some(start) =
-            self.system.start.as_mut().filter(|start| matches!(StartRule::from_text(start), StartRule::File(_)))
-        {
+        let is_file = |start: &&mut String| {
+            // A word that is no file is one that was mistyped, and stays one.
+            matches!(StartRule::from_text(start), StartRule::File(_))
+                && (!StartRule::is_word(start) || parent.join(&**start).is_file())
+        };
+        if let Some(start) = self.system.start.as_mut().filter(is_file) {
             beside(start);
         }
     }
@@ -251,7 +254,7 @@ fn malformed(text: &str, path: &Path, error: &toml::de::Error, also_known: &[&st
         Some((name, _)) if message.starts_with("missing field") => {
             (format!("the key `{name}` is missing here"), format!("add `{name} = …`").into())
         }
-        _ => (message.replace('\n', "; "), example("correct the file; a complete one is what ")),
+        _ => (reworded(message), example("correct the file; a complete one is what ")),
     };
     Error::Malformed {
         path: path.to_owned(),
@@ -260,6 +263,34 @@ fn malformed(text: &str, path: &Path, error: &toml::de::Error, also_known: &[&st
         problem,
         remedy,
     }
+}
+
+/// What the reader says of a value of another kind, in words that are not those of its programming language.
+fn reworded(message: &str) -> String {
+    let found = ["invalid type: ", "invalid value: "].iter().find_map(|begin| message.strip_prefix(begin));
+    let Some((is, wanted)) = found.and_then(|rest| rest.rsplit_once(", expected ")) else {
+        return message.replace('\n', "; ");
+    };
+    let value = is.split_once('`').map(|(_, value)| format!("`{value}"));
+    let is = match is.split([' ', '`']).next().unwrap_or_default() {
+        "string" => format!("the text {}", is.trim_start_matches("string").trim()),
+        "sequence" => "a list".to_owned(),
+        "map" | "table" => "a table".to_owned(),
+        _ => value.unwrap_or_else(|| is.to_owned()),
+    };
+    let wanted = match wanted {
+        "usize" | "u64" | "u32" | "u16" | "u8" => "a whole number from 0 up",
+        "i64" | "i32" | "isize" => "a whole number",
+        "f64" | "f32" => "a number",
+        "a string" => "a text in quotes",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        "an array of length 2" => "a list of two",
+        wanted if wanted.starts_with("struct ") => "a table",
+        wanted => wanted.strip_prefix("expected ").unwrap_or(wanted),
+    };
+    format!("it is {is}, but {wanted} is meant")
 }
 
 /// Names a complete problem file.
@@ -297,8 +328,21 @@ mod tests {
     fn a_value_of_the_wrong_kind_is_named_with_its_place() {
         let (message, _) = refused("[search]\nparticles = \"many\"\n");
         assert!(message.starts_with("p.toml, line 2, column `13`: "), "{message}");
+        assert!(message.ends_with("it is the text \"many\", but a whole number from 0 up is meant"), "{message}");
         let (message, _) = refused("[search]\nparticles = -3\n");
-        assert!(message.contains("-3"), "{message}");
+        assert!(message.ends_with("it is `-3`, but a whole number from 0 up is meant"), "{message}");
+        for (text, said) in [
+            ("horizon = 1.5", "it is `1.5`, but a whole number from 0 up is meant"),
+            ("horizon = [1]", "it is a list, but a whole number from 0 up is meant"),
+            ("horizon = true", "it is `true`, but a whole number from 0 up is meant"),
+            ("name = 3", "it is `3`, but a text in quotes is meant"),
+            ("[world]\nabsorbing = 1", "it is `1`, but true or false is meant"),
+            ("[world]\njudge = 'half'", "it is the text \"half\", but a number is meant"),
+            ("search = 3", "it is `3`, but a table is meant"),
+        ] {
+            let (message, _) = refused(text);
+            assert!(message.ends_with(said), "{text}: {message}");
+        }
         let (message, _) = refused("[[state]]\nname = \"x\"\ncentre = \"dta\"\n");
         assert!(message.contains("line 3"), "{message}");
         let (message, _) = refused("[world]\nlayers = 4.5\n");

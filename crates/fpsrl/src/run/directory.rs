@@ -17,6 +17,7 @@ use crate::policy::FuzzyPolicy;
 use crate::problem::{Problem, WrittenProblem};
 use crate::progress::{Notice, Progress};
 use crate::stage::Cluster;
+use crate::world::process::Permission;
 use fpsrl_base::disk;
 
 /// A directory that holds the files of one run.
@@ -38,6 +39,8 @@ pub struct RunDirectory {
     path: PathBuf,
     /// Machines that its stages may use.
     cluster: Option<Arc<dyn Cluster>>,
+    /// Whether the program may be started that its problem may name as the world.
+    permission: Permission,
 }
 
 impl fmt::Debug for RunDirectory {
@@ -67,12 +70,35 @@ impl RunDirectory {
     }
 
     fn at(path: &Path) -> Self {
-        Self { path: path.to_owned(), cluster: None }
+        Self { path: path.to_owned(), cluster: None, permission: Permission::Refused }
     }
 
     /// The same directory, whose worlds are learned and whose rules are searched by other machines, if there are any.
     pub fn on(self, cluster: Option<Arc<dyn Cluster>>) -> Self {
         Self { cluster, ..self }
+    }
+
+    /// The same directory, whose stages may start the program that its problem names as the world, or may not. Whoever opens a
+    /// directory of someone else's says so; one that was just made has the permission of what it was made from.
+    ///
+    /// ```
+    /// use fpsrl::{run::RunDirectory, world::process::Permission};
+    /// let directory = tempfile::tempdir()?;
+    /// let problem = "horizon = 5\n[[state]]\nname = 'x'\nstart = [0, 1]\n[[action]]\nname = 'u'\nlimits = [0, 1]\n\
+    ///                [world]\nprocess = ['true']\n";
+    /// std::fs::write(directory.path().join("problem.toml"), problem)?;
+    /// let run = RunDirectory::open(directory.path())?;
+    /// assert_eq!(run.problem()?.world.permission, Permission::Refused);
+    /// assert_eq!(run.permitting(Permission::Allowed).problem()?.world.permission, Permission::Allowed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn permitting(self, permission: Permission) -> Self {
+        Self { permission, ..self }
+    }
+
+    /// Whether the program may be started that its problem names as the world.
+    pub fn permission(&self) -> Permission {
+        self.permission
     }
 
     /// The machines that its stages may use.
@@ -111,7 +137,9 @@ impl RunDirectory {
     pub fn problem_with(&self, change: impl FnOnce(&mut WrittenProblem)) -> Result<Problem> {
         let mut written = WrittenProblem::read(&self.expect(PROBLEM)?)?;
         change(&mut written);
-        self.with_starts(written.check()?)
+        let mut problem = written.check()?;
+        problem.world.permission = self.permission;
+        self.with_starts(problem)
     }
 
     /// The log. A reward that is known by a formula is that of the formula as it stands now, whatever it was when the log was

@@ -3,12 +3,18 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use super::directory::RunDirectory;
 use super::graph::{FRONT, TRADE_POLICIES};
 use crate::error::{Error, Result};
 use crate::files;
 use fpsrl_base::disk;
+
+/// A lock that was given back lives on for a moment in a program that another thread is just starting: the child has the file until
+/// it begins. So one that is held is asked for again, for a tenth of a second.
+const ATTEMPTS: usize = 20;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The right to write in a directory; it ends with the value, and with the process however that ends. It is held on the directory
 /// itself, which leaves nothing behind, where the system allows that.
@@ -22,7 +28,15 @@ impl Lock {
     /// Locks a directory; refused where another process holds it.
     pub(crate) fn of(directory: &Path) -> Result<Self> {
         let held = disk::handle(directory).map_err(|source| Error::write(directory, source))?;
-        match held.try_lock() {
+        let mut locked = held.try_lock();
+        for _ in 0..ATTEMPTS {
+            if !matches!(locked, Err(TryLockError::WouldBlock)) {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            locked = held.try_lock();
+        }
+        match locked {
             Ok(()) => Ok(Self { _held: Some(held) }),
             Err(TryLockError::WouldBlock) => Err(Error::Busy { path: directory.to_owned() }),
             // There are file systems that know no locks: work on them is as safe as it was.

@@ -19,12 +19,14 @@ use fpsrl_base::disk;
 ///
 /// What is there already is refused; with `force`, the files of an old run give way.
 pub fn save(judged: &Judged, path: &Path, force: bool, progress: &Progress) -> Result<RunDirectory> {
-    directory::create(path, force, |run| run.write_judged(judged, progress))
+    let permission = judged.problem().world.permission;
+    Ok(directory::create(path, force, |run| run.write_judged(judged, progress))?.permitting(permission))
 }
 
 /// Makes a run directory of worlds and the log that they are of.
 pub fn save_worlds(worlds: &Worlds, path: &Path, force: bool) -> Result<RunDirectory> {
-    directory::create(path, force, |run| run.write_worlds(worlds).map(drop))
+    let permission = worlds.problem().world.permission;
+    Ok(directory::create(path, force, |run| run.write_worlds(worlds).map(drop))?.permitting(permission))
 }
 
 impl RunDirectory {

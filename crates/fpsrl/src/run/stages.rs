@@ -42,7 +42,8 @@ pub fn generate(problem: &Problem, path: &Path, force: bool, progress: &Progress
 
 /// Makes a run directory of a log.
 pub fn save_log(log: &Log, path: &Path, force: bool) -> Result<RunDirectory> {
-    directory::create(path, force, |run| run.write_log(log))
+    let permission = log.problem().world.permission;
+    Ok(directory::create(path, force, |run| run.write_log(log))?.permitting(permission))
 }
 
 /// Makes a run directory of a log, with another file or two that belong to it from the beginning.
@@ -51,10 +52,11 @@ pub(crate) fn save_planned(
     path: &Path,
     more: impl FnOnce(&RunDirectory) -> Result<()>,
 ) -> Result<RunDirectory> {
-    directory::create(path, false, |run| {
+    let made = directory::create(path, false, |run| {
         run.write_log(log)?;
         more(run)
-    })
+    });
+    Ok(made?.permitting(log.problem().world.permission))
 }
 
 impl RunDirectory {
@@ -76,10 +78,10 @@ impl RunDirectory {
     /// what is there already is opened.
     pub(crate) fn sibling(&self, problem: &Problem, path: &Path) -> Result<RunDirectory> {
         if let Ok(run) = RunDirectory::open(path) {
-            return Ok(run);
+            return Ok(run.permitting(self.permission()));
         }
         let worlds = self.worlds(&self.problem()?)?;
-        directory::create(path, true, |run| {
+        let made = directory::create(path, true, |run| {
             let (from, to) = (self.file(TRANSITIONS), run.file(TRANSITIONS));
             // Files of a run are replaced, never changed: one on the disk can serve all.
             if disk::link(&from, &to).is_err() {
@@ -90,7 +92,8 @@ impl RunDirectory {
             let mut summary = worlds.summary(problem)?;
             Origins::of(run, problem, None)?.stamp(&mut summary);
             run.write_summary(&summary)
-        })
+        });
+        Ok(made?.permitting(self.permission()))
     }
 
     /// Learns the world from the log.

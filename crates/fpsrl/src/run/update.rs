@@ -38,6 +38,8 @@ pub struct UpdateOptions {
     pub out: Option<PathBuf>,
     /// Whether the files of a run that is there already give way.
     pub force: bool,
+    /// Bytes of memory that reading a file may take; none is what the run's problem says.
+    pub memory: Option<u64>,
     /// Whether the present rules are only scored again.
     pub no_search: bool,
     /// How many tries the search makes at most; none is "quick", unless there is a budget.
@@ -141,7 +143,8 @@ impl RunDirectory {
     /// Makes a new run of this one's log and more: learns worlds from all of it, scores the present rules on them, and searches
     /// on from these. New rules are taken only if that pays.
     pub fn update(&self, options: &UpdateOptions, progress: &Progress) -> Result<Update> {
-        let problem = self.with_more(&options.logs)?;
+        let mut problem = self.with_more(&options.logs, options.memory)?;
+        problem.world.permission = self.permission();
         let out = options.out.clone().unwrap_or_else(|| self.updated());
         directory::check_free(&out, options.force)?;
         let old = self.problem()?;
@@ -161,6 +164,7 @@ impl RunDirectory {
         let log = Log::new(&problem, progress)?;
         let mut update = None;
         directory::create(&out, options.force, |run| {
+            let run = &run.clone().permitting(self.permission());
             run.write_log(&log)?;
             run.fit(progress)?;
             let present = run.adopt(&policy, progress)?;
@@ -196,7 +200,7 @@ impl RunDirectory {
     }
 
     /// The problem with more files in its log.
-    fn with_more(&self, logs: &[PathBuf]) -> Result<Problem> {
+    fn with_more(&self, logs: &[PathBuf], memory: Option<u64>) -> Result<Problem> {
         let mut written = WrittenProblem::read(&self.expect(PROBLEM)?)?;
         let mut named = match written.data.file.take() {
             Some(files) => files.list(),
@@ -221,6 +225,7 @@ impl RunDirectory {
             named.push(files::absolute(log).to_string_lossy().into_owned());
         }
         written.data.file = Some(OneOrMany::Many(named));
+        written.data.allow(memory);
         written.check()
     }
 

@@ -5,30 +5,17 @@
 //! bit, what this machine would have computed: no result depends on where it was computed.
 
 use fpsrl_base::error::Result;
-use fpsrl_base::progress::Progress;
 use fpsrl_search::search::{Elsewhere, Evaluator, SearchOptions};
 use fpsrl_search::task::Task;
 use fpsrl_search::{PolicySettings, SearchSettings};
 use fpsrl_world::{Trainers, Workshop, WorldSettings};
 
 use super::{Log, Worlds};
-use crate::sweep::{PlannedRun, Sweep};
 
 /// Machines that compute in this one's place.
 pub trait Cluster: Send + Sync {
     /// Machines that score positions on worlds, which they are given here.
     fn searching(&self, worlds: &Worlds) -> Result<Box<dyn Elsewhere>>;
-
-    /// Makes runs of a sweep. With `shared`, the machines see its directory as this one does; else runs are sent to them, and come
-    /// back finished. `done` hears of each by its place, when it is finished or its failure is kept.
-    fn sweeping(
-        &self,
-        sweep: &Sweep,
-        runs: &[&PlannedRun],
-        shared: bool,
-        progress: &Progress,
-        done: &dyn Fn(usize) -> Result<()>,
-    ) -> Result<()>;
 
     /// Machines that train networks on a log, which they are given here.
     fn learning(&self, log: &Log, settings: &WorldSettings) -> Result<Box<dyn Trainers>>;

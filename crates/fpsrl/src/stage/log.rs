@@ -7,6 +7,7 @@ use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
 use fpsrl_base::frame::FRAME;
 use fpsrl_base::progress::Progress;
+use fpsrl_base::visible::shell_words;
 use fpsrl_data::log::{self, Table, TextOptions};
 use fpsrl_data::simulate::simulate;
 use fpsrl_data::system::StartRule;
@@ -52,9 +53,9 @@ impl Log {
         let log = if problem.data.log.is_some() {
             Self::imported(DataReport::of(problem, progress)?, progress)?
         } else if problem.world.process.is_some() {
-            Self::of(problem, simulated(problem, progress)?)?
+            Self::begun(problem, simulated(problem, progress)?, progress)?
         } else {
-            Self::of(problem, generate(&problem.system, &problem.data, progress)?)?
+            Self::begun(problem, generate(&problem.system, &problem.data, progress)?, progress)?
         };
         Ok(Self { seconds: began.elapsed().as_secs_f64(), ..log })
     }
@@ -81,11 +82,18 @@ impl Log {
     ) -> Result<Self> {
         data_report::warn(&problem, &report, progress);
         let problem = data_report::complete(&problem, &transitions);
-        Ok(Self { report: Some(Arc::new(report)), ..Self::of(&problem, transitions)? })
+        Ok(Self { report: Some(Arc::new(report)), ..Self::begun(&problem, transitions, progress)? })
     }
 
     /// The log of a problem whose transitions are known already, in the order of its variables.
     pub fn of(problem: &Problem, transitions: Transitions) -> Result<Self> {
+        Self::begun(problem, transitions, &Progress::silent())
+    }
+
+    /// The same; a stop that is asked for is heard while files of start states and scenarios are read.
+    fn begun(problem: &Problem, transitions: Transitions, progress: &Progress) -> Result<Self> {
+        // They are no stage of their own.
+        let progress = Progress::silent().stopped_by(&progress.stop());
         let columns = (transitions.states.len(), transitions.actions.len());
         let wanted = (problem.system.states().len(), problem.system.actions().len());
         if columns != wanted {
@@ -94,8 +102,8 @@ impl Log {
             return Err(Error::setting("transitions", value, rule, "give a column for each variable of the problem"));
         }
         let mut problem = problem.clone();
-        if let Some(mut pool) = start_pool(&problem.system, &transitions)? {
-            if let Some(tape) = Tape::of(&problem.system, &transitions)? {
+        if let Some(mut pool) = start_pool(&problem, &transitions, &progress)? {
+            if let Some(tape) = Tape::read(&problem.system, &transitions, &progress)? {
                 tape.begin(&problem.system, &mut pool);
             }
             problem.system = problem.system.with_start_pool(pool)?;
@@ -187,7 +195,7 @@ fn simulated(problem: &Problem, progress: &Progress) -> Result<Transitions> {
     let transitions = drawn?;
     let columns = || transitions.states.iter().chain(&transitions.next_states).chain([&transitions.rewards]);
     if columns().flatten().any(|value| !value.is_finite()) {
-        let command = problem.world.process.as_deref().unwrap_or_default().join(" ");
+        let command = shell_words(problem.world.process.as_deref().unwrap_or_default());
         let rule = "under random actions it gave a number that is not finite";
         let hint = "let it stop before its states run away";
         return Err(Error::setting("the simulator", format!("`{command}`"), rule, hint));
@@ -196,7 +204,8 @@ fn simulated(problem: &Problem, progress: &Progress) -> Result<Transitions> {
 }
 
 /// The states that rollouts start from, unless ranges say so.
-fn start_pool(system: &System, transitions: &Transitions) -> Result<Option<Vec<Vec<f64>>>> {
+fn start_pool(problem: &Problem, transitions: &Transitions, progress: &Progress) -> Result<Option<Vec<Vec<f64>>>> {
+    let system = &problem.system;
     Ok(Some(match system.start() {
         StartRule::Ranges => return Ok(None),
         StartRule::Data => {
@@ -213,7 +222,8 @@ fn start_pool(system: &System, transitions: &Transitions) -> Result<Option<Vec<V
                 .map(|state| [&state.columns[..], std::slice::from_ref(&state.name)].concat())
                 .collect();
             let wanted = |title: &str, name: &str| names.iter().flatten().any(|known| known == title || known == name);
-            let table = log::read(file, &TextOptions::default(), &wanted, &Progress::silent())?;
+            let memory = problem.data.log.as_ref().and_then(|log| log.memory);
+            let table = log::read(file, &TextOptions { memory, ..TextOptions::default() }, &wanted, progress)?;
             let columns =
                 names.iter().map(|names| table.numbers(names, "column")).collect::<Result<Vec<&log::Column>>>()?;
             for (column, row) in columns.iter().flat_map(|column| (0..table.rows).map(move |row| (column, row))) {

@@ -155,7 +155,7 @@ impl Worlds {
     }
 }
 
-/// The simulator that is the world of a problem: the caller's own, or a process that is started.
+/// The simulator that is the world of a problem: the caller's own, or a process, which is started if that is permitted.
 pub(crate) fn simulator(system: &System, settings: &WorldSettings) -> Result<Arc<dyn Simulator>> {
     if let Some(own) = &settings.simulator {
         return Ok(own.simulator());
@@ -164,5 +164,5 @@ pub(crate) fn simulator(system: &System, settings: &WorldSettings) -> Result<Arc
     let states: Vec<String> =
         system.states()[..system.current_states()].iter().map(|state| state.name.clone()).collect();
     let actions: Vec<String> = system.actions().iter().map(|action| action.name.clone()).collect();
-    Ok(Arc::new(ProcessWorld::start(command, &states, &actions)?))
+    Ok(Arc::new(ProcessWorld::start(command, &states, &actions, settings.permission)?))
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files;
+use fpsrl_base::visible::shell_word;
 use serde_json::json;
 
 use super::conduct::is_left;
@@ -13,6 +14,7 @@ use super::plan::Sweep;
 use super::state::Digests;
 use crate::progress::{Progress, Stage, Status};
 use crate::run::Lock;
+use crate::world::process::Permission;
 
 /// The list of runs that a job makes, in the directory of the runs.
 const LIST: &str = "runs.txt";
@@ -21,7 +23,7 @@ const LIST: &str = "runs.txt";
 const MOST_ELEMENTS: usize = 1_000;
 
 /// Runs that are prepared for a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listed {
     /// The directory of the runs, as an absolute path.
     pub directory: PathBuf,
@@ -29,6 +31,8 @@ pub struct Listed {
     pub runs: Vec<String>,
     /// Runs that failed before they began: their logs could not be read.
     pub failed: usize,
+    /// Whether they may start the programs that their problems name as worlds.
+    pub permission: Permission,
 }
 
 impl Sweep {
@@ -55,7 +59,8 @@ impl Sweep {
         let text: String = runs.iter().map(|run| format!("{run}\n")).collect();
         files::write_atomically(&self.directory().join(LIST), |file| file.write_all(text.as_bytes()))?;
         self.write_plan(&self.states()?)?;
-        Ok(Listed { directory: files::absolute(self.directory()), runs, failed })
+        let directory = files::absolute(self.directory());
+        Ok(Listed { directory, runs, failed, permission: self.permission() })
     }
 }
 
@@ -63,7 +68,7 @@ impl Sweep {
 ///
 /// ```
 /// use fpsrl::sweep::{Listed, slurm};
-/// let listed = Listed { directory: "/data/it's mine".into(), runs: vec!["seed=1".into(), "seed=2".into()], failed: 0 };
+/// let listed = Listed { directory: "/data/it's mine".into(), runs: vec!["seed=1".into(), "seed=2".into()], ..Listed::default() };
 /// let script = slurm(&listed, "tank");
 /// assert!(script.contains("#SBATCH --array=1-2\n"));
 /// assert!(script.contains(r"cd -- '/data/it'\''s mine'"));
@@ -83,11 +88,13 @@ pub fn slurm(listed: &Listed, name: &str) -> String {
          failed=0\n\
          for ((line = SLURM_ARRAY_TASK_ID; line <= {count}; line += {elements})); do\n\
          \x20 run=$(sed -n \"${{line}}p\" {LIST})\n\
-         \x20 fpsrl run --resume \"./$run\" --threads \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet || failed=1\n\
+         \x20 fpsrl run --resume \"./$run\" --threads \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet{allow} || failed=1\n\
          done\n\
          exit \"$failed\"\n",
         name = job_name(name),
-        directory = quoted(&listed.directory.to_string_lossy()),
+        // It is a script of bash, which has a way to write signs that act.
+        directory = shell_word(&listed.directory.to_string_lossy()),
+        allow = listed.allow(),
     )
 }
 
@@ -95,7 +102,7 @@ pub fn slurm(listed: &Listed, name: &str) -> String {
 ///
 /// ```
 /// use fpsrl::sweep::{Listed, kubernetes};
-/// let listed = Listed { directory: "/data/runs".into(), runs: vec!["seed=1".into()], failed: 0 };
+/// let listed = Listed { directory: "/data/runs".into(), runs: vec!["seed=1".into()], ..Listed::default() };
 /// let manifest: serde_json::Value = serde_json::from_str(&kubernetes(&listed, "tank", 4)).unwrap();
 /// assert_eq!(manifest["spec"]["completionMode"], "Indexed");
 /// assert_eq!(manifest["spec"]["completions"], 1);
@@ -103,8 +110,9 @@ pub fn slurm(listed: &Listed, name: &str) -> String {
 pub fn kubernetes(listed: &Listed, name: &str, parallelism: usize) -> String {
     let directory = listed.directory.to_string_lossy().into_owned();
     let script = format!(
-        "cd -- {} || exit 1\nrun=$(sed -n \"$((JOB_COMPLETION_INDEX + 1))p\" {LIST})\nexec fpsrl run --resume \"./$run\" --quiet\n",
-        quoted(&directory)
+        "cd -- {} || exit 1\nrun=$(sed -n \"$((JOB_COMPLETION_INDEX + 1))p\" {LIST})\nexec fpsrl run --resume \"./$run\" --quiet{}\n",
+        quoted(&directory),
+        listed.allow()
     );
     let count = listed.runs.len();
     let manifest = json!({
@@ -136,7 +144,14 @@ pub fn kubernetes(listed: &Listed, name: &str, parallelism: usize) -> String {
     format!("{manifest:#}\n")
 }
 
-/// A text as one word of a shell.
+impl Listed {
+    /// The option of the permission.
+    fn allow(&self) -> &'static str {
+        if self.permission == Permission::Allowed { " --allow-process" } else { "" }
+    }
+}
+
+/// A text as one word of any shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -159,11 +174,16 @@ mod tests {
 
     #[test]
     fn names_of_any_kind_break_neither_script_nor_manifest() {
-        for name in ["x\n#SBATCH --evil", "$(rm -rf ~)", "\"'`", "", "Ä ö"] {
-            let listed = Listed { directory: format!("/d/{name}").into(), runs: vec!["a".into(); 2_500], failed: 0 };
+        for name in ["x\n#SBATCH --evil", "a\u{1b}]0;b\u{7}", "$(rm -rf ~)", "\"'`", "", "Ä ö"] {
+            let listed =
+                Listed { directory: format!("/d/{name}").into(), runs: vec!["a".into(); 2_500], ..Listed::default() };
             let script = slurm(&listed, name);
             assert_eq!(script.matches("#SBATCH").count(), 3 + name.matches("#SBATCH").count());
-            assert!(script.contains("--array=1-1000\n"));
+            assert!(script.contains("--array=1-1000\n") && !script.contains("--allow-process"));
+            assert_eq!(script.lines().count(), 14, "{script}");
+            let allowed = Listed { permission: Permission::Allowed, ..listed.clone() };
+            assert!(slurm(&allowed, name).contains("--quiet --allow-process || failed=1"));
+            assert!(kubernetes(&allowed, name, 8).contains("--quiet --allow-process\\n"));
             let manifest: serde_json::Value = serde_json::from_str(&kubernetes(&listed, name, 8)).unwrap();
             let job = manifest["metadata"]["name"].as_str().unwrap();
             assert!(

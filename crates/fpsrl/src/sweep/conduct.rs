@@ -74,6 +74,20 @@ struct WrittenRun<'a> {
     failure: Option<&'a Failure>,
 }
 
+/// A cluster that makes whole runs, too.
+pub trait SweepCluster: Cluster {
+    /// Makes runs of a sweep. With `shared`, the machines see its directory as this one does; else runs are sent to them, and come
+    /// back finished. `done` hears of each by its place, when it is finished or its failure is kept.
+    fn sweeping(
+        &self,
+        sweep: &Sweep,
+        runs: &[&PlannedRun],
+        shared: bool,
+        progress: &Progress,
+        done: &dyn Fn(usize) -> Result<()>,
+    ) -> Result<()>;
+}
+
 impl Sweep {
     /// Makes the directory of the runs, and says how each of them stands. Refused where the directory holds something else, or runs
     /// of the same names with other settings.
@@ -150,7 +164,7 @@ impl Sweep {
     /// is sent its run, and sends it back when it is finished.
     pub fn conduct_on(
         &self,
-        cluster: &dyn Cluster,
+        cluster: &dyn SweepCluster,
         retry: bool,
         shared: bool,
         progress: &Progress,

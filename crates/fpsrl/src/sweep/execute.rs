@@ -141,7 +141,7 @@ impl Sweep {
     ) -> Result<RunDirectory> {
         let place = self.place(run);
         if exists(&place)? {
-            return RunDirectory::open(&place);
+            return Ok(RunDirectory::open(&place)?.permitting(self.permission()));
         }
         let planned = self.planned(run, digests)?;
         let mut log = Log::new(&self.problem(run)?, progress)?;

@@ -40,7 +40,7 @@ mod table;
 mod written;
 
 pub use cluster::{Listed, kubernetes, slurm};
-pub use conduct::{ConductOptions, plan_as_json};
+pub use conduct::{ConductOptions, SweepCluster, plan_as_json};
 pub use execute::{Failure, Outcome};
 pub use fpsrl_report::sweep::{
     Factor, FrontPoint, Level, Recurring, Scatter, Spread, Summed, SweepFindings, SweepRun, WhatVaries,

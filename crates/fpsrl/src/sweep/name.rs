@@ -1,6 +1,6 @@
 //! What runs of a sweep are called: names that can be read, that every file system takes, and that stay when a sweep grows.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use toml::Value;
 
@@ -54,15 +54,18 @@ pub(super) fn short_keys(keys: &[String]) -> Vec<String> {
         let all: Vec<&str> = key.split('.').collect();
         all[all.len().saturating_sub(parts)..].join(".")
     };
-    let unique = |key: &String, parts: usize| {
-        let short = end(key, parts);
-        // These stand in names by themselves.
-        let taken = ["seed", "log", "draw"].contains(&short.as_str());
-        !taken && keys.iter().filter(|other| end(other, parts) == short).count() == 1
-    };
-    keys.iter()
-        .map(|key| (1..8).find(|parts| unique(key, *parts)).map_or(key.clone(), |parts| end(key, parts)))
-        .collect()
+    let mut short: Vec<Option<String>> = vec![None; keys.len()];
+    for parts in 1..8 {
+        let ends: Vec<String> = keys.iter().map(|key| end(key, parts)).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        ends.iter().for_each(|end| *counts.entry(end).or_default() += 1);
+        for (place, end) in short.iter_mut().zip(&ends).filter(|(place, _)| place.is_none()) {
+            // These stand in names by themselves.
+            let taken = ["seed", "log", "draw"].contains(&end.as_str());
+            *place = (!taken && counts[end.as_str()] == 1).then(|| end.clone());
+        }
+    }
+    short.into_iter().zip(keys).map(|(short, key)| short.unwrap_or_else(|| key.clone())).collect()
 }
 
 /// The name of a point by its settings, under their short keys; empty without any.

@@ -1,6 +1,6 @@
 //! The plan of a sweep: every run that it consists of, each checked before any of them is made.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use fpsrl_base::disk;
@@ -12,9 +12,13 @@ use toml::{Table, Value};
 use super::name;
 use super::written::{CountOrList, WrittenBase, WrittenSweep};
 use crate::problem::{Problem, WrittenProblem, benchmark_names};
+use crate::world::process::Permission;
 
 /// More runs than these are a mistake.
 pub const MOST_RUNS: u64 = 100_000;
+
+/// What differs in all runs together is kept in memory, so this is a limit of it.
+const MOST_SETTINGS: u64 = 1_500_000;
 
 /// The sections of a problem file.
 const SECTIONS: [&str; 5] = ["data", "world", "policy", "search", "evaluation"];
@@ -33,6 +37,7 @@ pub struct Sweep {
     workers: Option<usize>,
     logs: Vec<NamedLog>,
     runs: Vec<PlannedRun>,
+    permission: Permission,
 }
 
 /// A log of the sweep's own, with what it is called.
@@ -121,8 +126,17 @@ impl Sweep {
         let varied = varied(&grid, &singles);
         refuse_kept(&varied, !logs.is_empty())?;
         let points = points(&grid, singles, &varied, seeds.len() * draws.len() * logs.len().max(1))?;
-        let mut sweep =
-            Self { path: path.to_owned(), directory, problem_path, base, varied, workers, logs, runs: Vec::new() };
+        let mut sweep = Self {
+            path: path.to_owned(),
+            directory,
+            problem_path,
+            base,
+            varied,
+            workers,
+            logs,
+            runs: Vec::new(),
+            permission: Permission::Refused,
+        };
         for point in points {
             let mut replicate = 0;
             let labels: Vec<Option<String>> = match sweep.logs.len() {
@@ -160,11 +174,11 @@ impl Sweep {
 
     /// Checks the problem of every run, as far as it can be without its log.
     fn check(&self) -> Result<()> {
-        let first_point = self.runs.iter().skip(1).take_while(|run| run.replicate > 0).count();
+        // Seeds and draws change nothing that could be wrong with the other settings, and of seeds only the largest can be too large.
+        let largest = self.runs.iter().max_by_key(|run| run.seed).map(|run| &run.name);
         for (index, run) in self.runs.iter().enumerate() {
-            // Seeds and draws change nothing that could be wrong with the other settings.
             let first = run.replicate == 0 || self.runs[index - 1].log != run.log;
-            if !first && index > first_point {
+            if !first && Some(&run.name) != largest {
                 continue;
             }
             let problem = self.problem(run).map_err(|error| self.told_of(run, error))?;
@@ -222,6 +236,26 @@ impl Sweep {
         })
     }
 
+    /// The same sweep, whose runs may start the programs that their problems name as worlds, or may not.
+    pub fn permitting(self, permission: Permission) -> Self {
+        Self { permission, ..self }
+    }
+
+    /// Whether its runs may start the programs that their problems name as worlds.
+    pub fn permission(&self) -> Permission {
+        self.permission
+    }
+
+    /// The programs that its runs would start, each once, with their arguments.
+    pub fn processes(&self) -> Result<Vec<Vec<String>>> {
+        let mut processes: Vec<Vec<String>> = Vec::new();
+        // Seeds, logs and draws name no other program.
+        for run in self.runs.iter().filter(|run| run.replicate == 0) {
+            processes.extend(self.problem(run)?.world.process.filter(|process| !processes.contains(process)));
+        }
+        Ok(processes)
+    }
+
     /// Where the runs belong.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -258,7 +292,9 @@ impl Sweep {
 
     /// The problem of a run, checked and complete.
     pub fn problem(&self, run: &PlannedRun) -> Result<Problem> {
-        WrittenProblem::from_table(self.written(run)?, &self.problem_path)?.check()
+        let mut problem = WrittenProblem::from_table(self.written(run)?, &self.problem_path)?.check()?;
+        problem.world.permission = self.permission;
+        Ok(problem)
     }
 
     /// What the problem says of a setting that is varied, where a run says nothing.
@@ -323,20 +359,27 @@ fn logs(given: Option<&[OneOrMany]>, parent: &Path) -> Result<Vec<NamedLog>> {
         return Err(refused("logs", "an empty list", "there would be no run", "name the files, or leave `logs` out"));
     }
     let mut logs: Vec<NamedLog> = Vec::new();
+    let (mut known, mut taken, mut numbers) = (HashSet::new(), HashSet::new(), HashMap::new());
     for one in given {
         let files: Vec<PathBuf> = one.clone().list().iter().map(|file| parent.join(file)).collect();
         let Some(first) = files.first() else {
             return Err(refused("logs", "an empty list", "a log has at least one file", "name its files"));
         };
-        if logs.iter().any(|log| log.files == files) {
+        if !known.insert(files.clone()) {
             let rule = "the same log stands there twice";
             return Err(refused("logs", format!("{:?}", first.display().to_string()), rule, "name each once"));
         }
         let stem = name::safe(&first.file_stem().unwrap_or_default().to_string_lossy());
         let stem: String = stem.chars().take(40).collect();
-        let taken = |label: &str| logs.iter().any(|log| log.label.eq_ignore_ascii_case(label));
-        let labels = (1..).map(|number| if number == 1 { stem.clone() } else { format!("{stem}-{number}") });
-        let label = labels.into_iter().find(|label| !taken(label)).unwrap_or_default();
+        // Of many logs of one name each goes on counting where the last one has stopped.
+        let number = numbers.entry(stem.to_ascii_lowercase()).or_insert(0usize);
+        let label = loop {
+            *number += 1;
+            let label = if *number == 1 { stem.clone() } else { format!("{stem}-{number}") };
+            if taken.insert(label.to_ascii_lowercase()) {
+                break label;
+            }
+        };
         logs.push(NamedLog { label, files });
     }
     Ok(logs)
@@ -388,13 +431,9 @@ fn singles(written: &[Table]) -> Result<Vec<Point>> {
 
 /// The settings that are varied, those of the grid first.
 fn varied(grid: &[(String, Value)], singles: &[Point]) -> Vec<String> {
-    let mut varied: Vec<String> = grid.iter().map(|(path, _)| path.clone()).collect();
-    for (path, _) in singles.iter().flat_map(|point| &point.settings) {
-        if !varied.contains(path) {
-            varied.push(path.clone());
-        }
-    }
-    varied
+    let mut known = HashSet::new();
+    let all = grid.iter().chain(singles.iter().flat_map(|point| &point.settings)).map(|(path, _)| path);
+    all.filter(|path| known.insert(path.as_str())).cloned().collect()
 }
 
 /// Refuses settings that a sweep has its own keys for.
@@ -422,8 +461,10 @@ fn points(grid: &[(String, Value)], singles: Vec<Point>, varied: &[String], repl
             let rule = "a setting needs at least one value";
             return Err(refused(format!("grid.{path}"), "an empty list", rule, "write its values, or leave it out"));
         }
-        let twice = values.iter().enumerate().find(|(index, value)| values[..*index].contains(value));
-        if let Some((_, value)) = twice {
+        // Of what is not a number itself, another value may be written alike; a float is no whole number.
+        let mut known = HashSet::new();
+        let twice = values.iter().find(|value| !known.insert((value.type_str(), value.to_string())));
+        if let Some(value) = twice {
             let rule = "the value stands there twice";
             return Err(refused(
                 format!("grid.{path}"),
@@ -443,10 +484,24 @@ fn points(grid: &[(String, Value)], singles: Vec<Point>, varied: &[String], repl
     if count > MOST_RUNS {
         return Err(too_many(count));
     }
+    let settings = count.saturating_mul(varied.len() as u64);
+    if settings > MOST_SETTINGS {
+        let rule = format!("all runs together may have {MOST_SETTINGS} of them at most");
+        return Err(refused(
+            "grid",
+            format!("{settings} settings"),
+            rule,
+            "put what does not vary into the problem file",
+        ));
+    }
     let mut all: Vec<Point> = Vec::new();
     if has_grid {
         let mut settings: Vec<Vec<(String, Value)>> = vec![Vec::new()];
         for (path, values) in &grid {
+            if let [only] = &values[..] {
+                settings.iter_mut().for_each(|begun| begun.push((path.clone(), only.clone())));
+                continue;
+            }
             let with = |begun: &Vec<(String, Value)>| {
                 let one = |value: &Value| [begun.clone(), vec![(path.clone(), value.clone())]].concat();
                 values.iter().map(one).collect::<Vec<_>>()
@@ -457,13 +512,11 @@ fn points(grid: &[(String, Value)], singles: Vec<Point>, varied: &[String], repl
     }
     all.extend(singles);
     let short = name::short_keys(varied);
+    let places: HashMap<&str, usize> = varied.iter().enumerate().map(|(place, key)| (key.as_str(), place)).collect();
     for point in &mut all {
-        point.settings.sort_by_key(|(path, _)| varied.iter().position(|key| key == path));
+        point.settings.sort_by_key(|(path, _)| places.get(path.as_str()));
         if point.name.is_empty() {
-            let key = |path: &String| {
-                let at = varied.iter().position(|key| key == path);
-                at.and_then(|at| short.get(at)).unwrap_or(path).clone()
-            };
+            let key = |path: &String| places.get(path.as_str()).and_then(|at| short.get(*at)).unwrap_or(path).clone();
             let named: Vec<(String, Value)> =
                 point.settings.iter().map(|(path, value)| (key(path), value.clone())).collect();
             point.name = name::of_point(&named);

@@ -88,11 +88,13 @@ pub(super) struct Influences<'a> {
     places: Vec<usize>,
     lags: Vec<usize>,
     horizons: Vec<usize>,
+    /// Whether nobody waits for an answer any more.
+    stopped: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Influences<'a> {
     /// Chooses rows with a past and a future; none if the log has too few.
-    pub(super) fn new(rows: &'a Rows) -> Option<Self> {
+    pub(super) fn new(rows: &'a Rows, stopped: &'a dyn Fn() -> bool) -> Option<Self> {
         let count = |back: usize, ahead: usize| {
             let fits = |place: &usize| {
                 let (before, after) = rows.around(*place);
@@ -114,7 +116,7 @@ impl<'a> Influences<'a> {
             .collect();
         let stride = fitting.len().div_ceil(MOST).max(1);
         let places = fitting.into_iter().step_by(stride).collect();
-        Some(Self { rows, places, lags, horizons })
+        Some(Self { rows, places, lags, horizons, stopped })
     }
 
     fn feature(&self, of: impl Fn(usize) -> f64) -> Feature {
@@ -232,6 +234,9 @@ impl<'a> Influences<'a> {
     /// The share of a column that follows from others: from their values in its row and in the next one, their
     /// squares, and how far they are from their middle.
     pub(super) fn explained<'s>(&self, target: &Signal, others: impl Iterator<Item = &'s Signal>) -> Option<f64> {
+        if (self.stopped)() {
+            return None;
+        }
         let mut features = Vec::new();
         for other in others {
             for ahead in [0, 1] {
@@ -246,6 +251,9 @@ impl<'a> Influences<'a> {
     }
 
     fn gain_at(&self, target: &Signal, base: &[Feature], more: &[Feature], horizons: &[usize]) -> Option<Gain> {
+        if (self.stopped)() {
+            return None;
+        }
         let targets: Vec<Feature> =
             horizons.iter().map(|horizon| self.feature(|place| target.difference(place + horizon, place))).collect();
         let losses = HeldOut::of(base, more, &targets)?;
@@ -366,7 +374,7 @@ mod tests {
     fn gain(text: &str, from: usize, to: usize) -> Gain {
         let table = table(text);
         let rows = Rows::of(&table, &Guess::default());
-        let influences = Influences::new(&rows).unwrap();
+        let influences = Influences::new(&rows, &|| false).unwrap();
         let signal = |index: usize| Signal { values: rows.values(&table.columns[index]), turn: None };
         let (from, to) = (signal(from), signal(to));
         influences.gain(&to, &influences.own_past(&to), &influences.past_upon(&from, &to)).unwrap()

@@ -127,7 +127,13 @@ impl Guess {
     /// assert_eq!(guess.inputs[0].kind, InputKind::SetPoint { of: Some("PV".into()) });
     /// assert_eq!(guess.tracks, [("PV".to_owned(), "SP".to_owned())]);
     /// ```
-    pub fn complete(mut self, table: &Table) -> Self {
+    pub fn complete(self, table: &Table) -> Self {
+        self.complete_unless(table, &|| false)
+    }
+
+    /// The same for whoever may be asked to stop meanwhile. Once `stopped` says so, what is left is not looked at: the guess is
+    /// worth nothing then, and comes soon.
+    pub fn complete_unless(mut self, table: &Table, stopped: &dyn Fn() -> bool) -> Self {
         self.call_by_titles(table);
         self.next = self.next.or_else(|| next_pattern(table));
         self.terminal = self.terminal.clone().or_else(|| self.find(table, &TERMINAL, &is_flag));
@@ -166,7 +172,7 @@ impl Guess {
                 _ => columns.push(column),
             }
         }
-        Roles::of(&self, table, &columns, &held, &rows).assign(self)
+        Roles::of(&self, table, &columns, &held, &rows, stopped).assign(self)
     }
 
     /// Calls what the user has named as it stands in the file: a unit need not be said.

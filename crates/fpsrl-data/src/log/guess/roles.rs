@@ -79,6 +79,7 @@ impl<'a> Roles<'a> {
         columns: &[&'a Column],
         held: &[(&Column, f64)],
         rows: &'a Rows,
+        stopped: &'a dyn Fn() -> bool,
     ) -> Self {
         let all = columns.iter().chain(held.iter().map(|(column, _)| column));
         let names: Vec<Vec<String>> = all.map(|column| words(&column.name)).collect();
@@ -101,9 +102,9 @@ impl<'a> Roles<'a> {
             }
         };
         Self {
-            all: columns.iter().map(candidate).collect(),
+            all: columns.iter().take_while(|_| !stopped()).map(candidate).collect(),
             rows,
-            influences: if columns.len() <= MOST_TESTED { Influences::new(rows) } else { None },
+            influences: if columns.len() <= MOST_TESTED { Influences::new(rows, stopped) } else { None },
             tracks: Vec::new(),
             held: held.iter().map(|(column, value)| (Name::read(&column.name, &names), *value)).collect(),
             whole_transitions: guess.next.is_some(),

@@ -22,9 +22,9 @@ const STANDSTILL: usize = 4;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rows {
     /// Rows of the table.
-    order: Vec<usize>,
+    order: Vec<u32>,
     /// Of each place in this order, where its stretch begins and where it ends.
-    stretches: Vec<(usize, usize)>,
+    stretches: Vec<(u32, u32)>,
 }
 
 impl Rows {
@@ -34,12 +34,15 @@ impl Rows {
             Some(table.column(std::slice::from_ref(title.as_ref()?))?.values.as_ref())
         };
         let ranks = values(&guess.episode).map(episode_ranks);
-        let rank = |row: usize| ranks.as_ref().map_or(0, |ranks| ranks[row]);
+        let rank = |row: u32| ranks.as_ref().map_or(0, |ranks| ranks[row as usize]);
         let time = values(&guess.time);
-        let mut order: Vec<usize> = (0..table.rows).collect();
-        order.sort_by_key(|&row| rank(row));
+        // An import refuses a log of more rows than that.
+        let mut order: Vec<u32> = (0..u32::try_from(table.rows).unwrap_or(u32::MAX)).collect();
+        if ranks.is_some() {
+            order.sort_by_key(|&row| rank(row));
+        }
         if let Some(time) = time {
-            let steps = || order.windows(2).map(|pair| time[pair[1]] - time[pair[0]]);
+            let steps = || order.windows(2).map(|pair| step(time, pair[0], pair[1]));
             // Some historians write the newest row first.
             if 2 * steps().filter(|step| *step < 0.0).count() > order.len() {
                 order.reverse();
@@ -48,18 +51,19 @@ impl Rows {
         let usual = time.map(|time| usual_step(&order, time));
         let ends = [values(&guess.terminal), values(&guess.truncated)];
         let partners = guess.next.as_ref().map(|pattern| partners(table, pattern));
-        let follows = |before: usize, after: usize| {
+        let follows = |before: u32, after: u32| {
+            let at = |values: &[f64], row: u32| values[row as usize];
             let in_time = match (time, usual) {
                 (Some(time), Some(usual)) => {
-                    let step = time[after] - time[before];
+                    let step = step(time, before, after);
                     step > 0.0 && (usual <= 0.0 || (usual / GAP..=usual * GAP).contains(&step))
                 }
                 _ => true,
             };
-            let goes_on = partners
-                .as_ref()
-                .is_none_or(|partners| partners.iter().all(|(state, next)| next.values[before] == state.values[after]));
-            let ended = ends.iter().flatten().any(|flags| flags[before] == 1.0);
+            let goes_on = partners.as_ref().is_none_or(|partners| {
+                partners.iter().all(|(state, next)| at(&next.values, before) == at(&state.values, after))
+            });
+            let ended = ends.iter().flatten().any(|flags| at(flags, before) == 1.0);
             rank(before) == rank(after) && in_time && goes_on && !ended
         };
         let mut rows = Self { order: Vec::new(), stretches: Vec::new() };
@@ -67,9 +71,9 @@ impl Rows {
             .flat_map(|part| part.chunk_by(|before, after| follows(*before, *after)))
         {
             let stretch = without_standstill(stretch, table);
-            let begin = rows.order.len();
+            let begin = rows.order.len() as u32;
             rows.order.extend_from_slice(stretch);
-            rows.stretches.resize(rows.order.len(), (begin, rows.order.len()));
+            rows.stretches.resize(rows.order.len(), (begin, rows.order.len() as u32));
         }
         rows
     }
@@ -81,13 +85,13 @@ impl Rows {
 
     /// A column's values in this order.
     pub(super) fn values(&self, column: &Column) -> Vec<f64> {
-        self.order.iter().map(|&row| column.values[row]).collect()
+        self.order.iter().map(|&row| column.values[row as usize]).collect()
     }
 
     /// How many places of the same stretch stand before a place, and how many after it.
     pub(super) fn around(&self, place: usize) -> (usize, usize) {
         let (begin, end) = self.stretches[place];
-        (place - begin, end - 1 - place)
+        (place - begin as usize, end as usize - 1 - place)
     }
 
     /// The stretches, from place to place.
@@ -95,19 +99,19 @@ impl Rows {
         let mut at = 0;
         std::iter::from_fn(move || {
             let (begin, end) = *self.stretches.get(at)?;
-            at = end;
-            Some(begin..end)
+            at = end as usize;
+            Some(begin as usize..at)
         })
     }
 
     /// Neighbouring places of the same stretch, by the later one.
     pub(super) fn steps(&self) -> impl Iterator<Item = usize> {
-        (0..self.len()).filter(|place| self.stretches[*place].0 < *place)
+        (0..self.len()).filter(|place| (self.stretches[*place].0 as usize) < *place)
     }
 }
 
 /// All rows, or, of a long log, parts that are spread over it.
-fn parts(order: &[usize], most: usize) -> impl Iterator<Item = &[usize]> {
+fn parts(order: &[u32], most: usize) -> impl Iterator<Item = &[u32]> {
     let (count, length) = match order.len() {
         rows if rows <= most.max(FEWEST) => (1, rows),
         _ => (PARTS, most.max(FEWEST) / PARTS),
@@ -118,11 +122,12 @@ fn parts(order: &[usize], most: usize) -> impl Iterator<Item = &[usize]> {
 
 /// The rows of a stretch but those at its end in which half of all that moved before stands still: a plant that has
 /// stopped is moved by nothing, and would hide what moved it.
-fn without_standstill<'a>(stretch: &'a [usize], table: &Table) -> &'a [usize] {
+fn without_standstill<'a>(stretch: &'a [u32], table: &Table) -> &'a [u32] {
     let Some(&last) = stretch.last() else { return stretch };
+    let at = |column: &Column, row: u32| column.values[row as usize];
     let numbers = table.columns.iter().filter(|column| column.kind == Kind::Number);
     let mut still: Vec<usize> = numbers
-        .map(|column| stretch.iter().rev().take_while(|row| column.values[**row] == column.values[last]).count())
+        .map(|column| stretch.iter().rev().take_while(|row| at(column, **row) == at(column, last)).count())
         .filter(|still| *still < stretch.len())
         .collect();
     still.sort_unstable_by(|a, b| b.cmp(a));
@@ -133,10 +138,15 @@ fn without_standstill<'a>(stretch: &'a [usize], table: &Table) -> &'a [usize] {
     }
 }
 
+/// The time from a row to another.
+fn step(time: &[f64], from: u32, to: u32) -> f64 {
+    time[to as usize] - time[from as usize]
+}
+
 /// The median of the steps in time that go forward.
-fn usual_step(order: &[usize], time: &[f64]) -> f64 {
+fn usual_step(order: &[u32], time: &[f64]) -> f64 {
     let mut steps: Vec<f64> =
-        order.windows(2).map(|pair| time[pair[1]] - time[pair[0]]).filter(|step| *step > 0.0).collect();
+        order.windows(2).map(|pair| step(time, pair[0], pair[1])).filter(|step| *step > 0.0).collect();
     if steps.is_empty() {
         return 0.0;
     }
@@ -157,7 +167,7 @@ mod tests {
     use super::super::tests::table;
     use super::*;
 
-    fn stretches(text: &str, guess: &Guess) -> Vec<Vec<usize>> {
+    fn stretches(text: &str, guess: &Guess) -> Vec<Vec<u32>> {
         let rows = Rows::of(&table(text), guess);
         rows.stretches().map(|places| rows.order[places].to_vec()).collect()
     }
@@ -185,7 +195,7 @@ mod tests {
 
     #[test]
     fn of_a_long_log_parts_are_looked_at() {
-        let order: Vec<usize> = (0..1_000_000).collect();
+        let order: Vec<u32> = (0..1_000_000).collect();
         let parts = |rows: usize, most: usize| super::parts(&order[..rows], most).collect::<Vec<_>>();
         let spread = parts(1_000_000, 200_000);
         assert_eq!((spread.len(), spread.iter().map(|part| part.len()).sum::<usize>()), (PARTS, 200_000));

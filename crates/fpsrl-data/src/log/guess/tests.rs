@@ -2,12 +2,16 @@
 
 use proptest::prelude::*;
 
+use super::super::budget::Budget;
 use super::super::{TextOptions, text};
 use super::plants::{Tank, noise};
 use super::*;
+use fpsrl_base::progress::Progress;
 
 pub(crate) fn table(text: &str) -> Table<'static> {
-    text::read(text.as_bytes(), "log.csv".as_ref(), &TextOptions::default(), &|_, _| true, &|| Ok(())).unwrap()
+    let budget = Budget::new("log.csv".as_ref(), text.len() as u64, None, &Progress::silent());
+    text::read(text.as_bytes(), "log.csv".as_ref(), &TextOptions::default(), &|_, _| true, &budget, &|| Ok(1.0))
+        .unwrap()
 }
 
 fn guess(text: &str) -> Guess {
@@ -345,6 +349,13 @@ fn two_columns_of_one_name_take_no_part() {
     assert!(guess.left_out[0].1.contains("rename"));
 }
 
+#[test]
+fn a_guess_that_nobody_waits_for_looks_at_no_column() {
+    let table = table(&Tank::default().text(["PV", "SP", "DV", "MV"], 600));
+    assert!(!Guess::default().complete_unless(&table, &|| false).states.is_empty());
+    assert!(Guess::default().complete_unless(&table, &|| true).states.is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
@@ -375,6 +386,12 @@ proptest! {
         let table = Table { titles: names.clone(), columns, rows, ..Table::default() };
         let guess = Guess::default().complete(&table);
         let _ = guess.settling(&table);
+        // Whenever somebody wants it to end, it ends, and soon.
+        for patience in [0, 1, 4] {
+            let asked = std::cell::Cell::new(0);
+            let stopped = || { asked.set(asked.get() + 1); asked.get() > patience };
+            let _ = Guess::default().complete_unless(&table, &stopped);
+        }
         // Every column has at most one place.
         let mut places: Vec<&String> = guess.states.iter().chain(&guess.actions).collect();
         places.extend(guess.inputs.iter().map(|input| &input.title));

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use fpsrl::sweep::{Cell, ConductOptions, Gathered, Outcome, State, WrittenSweep, write_tables};
+use fpsrl::world::process::Permission;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
-use crate::cluster::PythonCluster;
+use super::cluster::PythonCluster;
 use crate::columns::{Frame, tables};
 use crate::error::{About, raised};
 use crate::settings;
@@ -35,21 +36,38 @@ pub fn sweep_log(py: Python<'_>, directory: PathBuf, name: &str, frames: Vec<Fra
 impl Sweep {
     /// Checks a sweep that is given as a dictionary with the keys of `sweep.toml`. Files of the sweep are named from the directory of
     /// `path`, those of a problem that is a dictionary from that of `problem_path`.
+    /// `allow_process` says whether its runs may start the programs that are their worlds.
     #[new]
-    fn new(py: Python<'_>, written: &Bound<'_, PyAny>, path: PathBuf, problem_path: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (written, path, problem_path, allow_process=false))]
+    fn new(
+        py: Python<'_>,
+        written: &Bound<'_, PyAny>,
+        path: PathBuf,
+        problem_path: PathBuf,
+        allow_process: bool,
+    ) -> PyResult<Self> {
         let table = settings::table(written, "")?;
         let sweep = py.detach(|| {
             let written = WrittenSweep::from_table(table, &path)?;
             fpsrl::sweep::Sweep::of(written, &path, &problem_path)
         });
+        let sweep = sweep.map(|sweep| sweep.permitting(Permission::if_asked(allow_process)));
         sweep.map(Self::of).map_err(|error| raised(py, &error, About::Problem))
     }
 
     /// Reads `sweep.toml`.
     #[staticmethod]
-    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (path, allow_process=false))]
+    fn read(py: Python<'_>, path: PathBuf, allow_process: bool) -> PyResult<Self> {
         let sweep = py.detach(|| fpsrl::sweep::Sweep::read(&path));
+        let sweep = sweep.map(|sweep| sweep.permitting(Permission::if_asked(allow_process)));
         sweep.map(Self::of).map_err(|error| raised(py, &error, About::Problem))
+    }
+
+    /// Whether its runs may start the programs that are their worlds.
+    #[getter]
+    fn allow_process(&self) -> bool {
+        self.inner.permission() == Permission::Allowed
     }
 
     #[getter]
@@ -126,9 +144,8 @@ impl Sweep {
         listener: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let cluster = PythonCluster::new(evaluator.clone().unbind(), None);
-        let gathered = watched(py, listener, About::Run, |progress| {
-            self.inner.conduct_on(&cluster, retry, shared, progress)
-        })?;
+        let gathered =
+            watched(py, listener, About::Run, |progress| self.inner.conduct_on(&cluster, retry, shared, progress))?;
         self.keep(gathered);
         Ok(())
     }

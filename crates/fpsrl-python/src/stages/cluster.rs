@@ -15,7 +15,7 @@ use fpsrl::rollout::Fitness;
 use fpsrl::search::{Elsewhere, Form, SearchOptions, Trial};
 use fpsrl::simd::Mode;
 use fpsrl::stage::Cluster;
-use fpsrl::sweep::PlannedRun;
+use fpsrl::sweep::{PlannedRun, SweepCluster};
 use fpsrl::world::{TrainedNetwork, Trainers, TrainingJob};
 use fpsrl::{Error, Progress};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -24,10 +24,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use rayon::ThreadPoolBuilder;
 
+use super::sweep::Sweep;
+use super::{Log, Worlds};
 use crate::error::{About, raised};
 use crate::simulator::PythonSimulator;
-use crate::stages::{Log, Worlds};
-use crate::sweep::Sweep;
 use crate::work::watched;
 
 /// Numbers of a scope: whether it is a part, its first start state, how many there are, the member and the steps, or -1 for none.
@@ -70,6 +70,18 @@ impl Cluster for PythonCluster {
         })
     }
 
+    fn learning(&self, log: &fpsrl::Log, settings: &WorldSettings) -> fpsrl::Result<Box<dyn Trainers>> {
+        let problem = FullProblem { world: settings.clone(), ..log.problem().clone() };
+        Python::attach(|py| {
+            let given = Log { inner: log.clone(), simulator: self.simulator.clone() };
+            let session = self.evaluator.call_method1(py, "_learning", (given, problem.to_toml()));
+            let session = session.map_err(|exception| failure(py, &exception, "fit"))?;
+            Ok(Box::new(Session { session, problem }) as Box<dyn Trainers>)
+        })
+    }
+}
+
+impl SweepCluster for PythonCluster {
     fn sweeping(
         &self,
         sweep: &fpsrl::sweep::Sweep,
@@ -91,16 +103,6 @@ impl Cluster for PythonCluster {
                 })
             });
             fault.map_or(taken, Err)
-        })
-    }
-
-    fn learning(&self, log: &fpsrl::Log, settings: &WorldSettings) -> fpsrl::Result<Box<dyn Trainers>> {
-        let problem = FullProblem { world: settings.clone(), ..log.problem().clone() };
-        Python::attach(|py| {
-            let given = Log { inner: log.clone(), simulator: self.simulator.clone() };
-            let session = self.evaluator.call_method1(py, "_learning", (given, problem.to_toml()));
-            let session = session.map_err(|exception| failure(py, &exception, "fit"))?;
-            Ok(Box::new(Session { session, problem }) as Box<dyn Trainers>)
         })
     }
 }
