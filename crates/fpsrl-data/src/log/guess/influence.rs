@@ -407,6 +407,6 @@ mod tests {
     #[test]
     fn too_few_rows_tell_nothing() {
         let table = table("a,b\n1,2\n3,4\n");
-        assert!(Influences::new(&Rows::of(&table, &Guess::default())).is_none());
+        assert!(Influences::new(&Rows::of(&table, &Guess::default()), &|| false).is_none());
     }
 }
