@@ -88,6 +88,8 @@ fn without_seconds(text: &str) -> String {
             }
             // The record of a search has its times in it.
             None if line.trim_start().starts_with("\"search_sha256\":") => {}
+            // The last run of a sweep has all threads to itself.
+            None if line.trim_start().starts_with("\"threads\":") => {}
             None if line.trim_start().starts_with("\"seconds\":") => {
                 if line.ends_with('{') {
                     until = Some(line.len() - line.trim_start().len());
