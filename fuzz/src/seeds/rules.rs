@@ -115,11 +115,11 @@ pub fn formulas() -> Vec<Input> {
     let texts = [
         "abs(level) < 0.5 and abs(speed) < 0.5 ? 0 : -1",
         "-abs(next_level - wanted)^2 - 0.1 * valve ** 2",
-        "not (level > 2.5 or speed <= -1) && !(valve = 0)",
+        "not (level > 2.5 or speed <= -1) && !(valve == 0)",
         "exp(-level^2 / (2 * 0.3^2)) * cos(pi * speed)",
         "min(max(level, previous_level), 1e3) + sqrt(abs(speed)) + tanh(level)",
         "level - previous_level > 1e-3 ? speed : (valve == 1 ? -1 : 1)",
-        "log(abs(level) + 1) / -speed + sign(level) * atan2(level, speed)",
+        "log(abs(level) + 1) / -speed + sign(level) * pow(level, 2)",
     ];
     texts.iter().enumerate().map(|(index, text)| Input::new(format!("{index}.formula"), *text)).collect()
 }

@@ -22,7 +22,7 @@ pub(super) const VECTORS: Target = Target {
             let lines: Vec<&[u8]> = input.bytes.split_inclusive(|byte| *byte == b'\n').take(40).collect();
             input.bytes = lines.concat();
         }
-        let sums = "kind,reset,level,valve,outside\ninside,1,0.5,0.25,0\nrandom,0,1e3,-1.0,1\n";
+        let sums = "kind,reset,level,valve,outside\ninside,1,0.5,0.25,0\nfar,0,1e3,-1.0,1\n";
         all.push(Input::new("sums.vectors.csv", sums));
         Ok(all)
     },

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use fpsrl_base::disk;
 use fpsrl_base::error::{Error, Result};
 use fpsrl_base::files::FORMAT;
 use fpsrl_base::settings::{LARGEST, OneOrMany, OrWord, bounds, escaped, finite, missing, one_line, range, within};
@@ -187,7 +188,7 @@ impl WrittenSystem {
         let start = match &self.start {
             Some(start) => match StartRule::from_text(start) {
                 // Before the log is read, not after it.
-                StartRule::File(file) if StartRule::is_word(start) && !file.is_file() => {
+                StartRule::File(file) if StartRule::is_word(start) && !disk::is_file(&file) => {
                     let known = ["data", "episodes", "ranges", "the path of a CSV file"].map(str::to_owned).to_vec();
                     return Err(Error::UnknownName { kind: "start of rollouts", name: start.clone(), known });
                 }

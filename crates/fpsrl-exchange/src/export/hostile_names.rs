@@ -4,6 +4,7 @@ use super::controller::tests::small_policy;
 use super::{Controller, Dialect, FORMATS, Format, Precision, Provenance, Response, Target};
 use crate::export::Guard;
 use crate::import;
+use fpsrl_base::visible;
 use fpsrl_engine::policy::{FuzzyPolicy, Quantity};
 
 /// What ends comments, lines and strings, and what hides how a line reads.
@@ -112,14 +113,30 @@ fn names_of_any_length_leave_code_readable() {
     }
 }
 
+/// Whether a name holds what does not show, or changes how the rest does.
+fn has_hidden_characters(policy: &FuzzyPolicy) -> bool {
+    let names = policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|action| &action.name));
+    names.flat_map(|name| name.chars()).any(visible::acts)
+}
+
 #[test]
-fn rules_come_back_with_names_of_any_kind() {
+fn rules_come_back_with_names_of_any_kind_that_can_be_seen() {
     let directory = tempfile::tempdir().unwrap();
     for format in [Format::Fll, Format::Fcl, Format::Fis, Format::Json] {
         for (index, policy) in policies().enumerate() {
             let path = directory.path().join(format!("{index}.{}", Target::new(format).extension()));
             std::fs::write(&path, &texts(format, policy.clone())[0]).unwrap();
-            assert_eq!(import::read(&path).unwrap().policy, policy, "{format:?} {index}");
+            match import::read(&path) {
+                Ok(imported) => assert_eq!(imported.policy, policy, "{format:?} {index}"),
+                // Who reads rules must be able to see their names, and to the end.
+                Err(error) => {
+                    let problem = error.to_string();
+                    let hidden =
+                        problem.contains("another character that cannot be seen") && has_hidden_characters(&policy);
+                    let endless = problem.contains("has more than 400 characters") && index == HOSTILE.len();
+                    assert!(hidden || endless, "{format:?} {index}: {problem}");
+                }
+            }
         }
     }
 }

@@ -124,7 +124,7 @@ impl WrittenProblem {
         let is_file = |start: &&mut String| {
             // A word that is no file is one that was mistyped, and stays one.
             matches!(StartRule::from_text(start), StartRule::File(_))
-                && (!StartRule::is_word(start) || parent.join(&**start).is_file())
+                && (!StartRule::is_word(start) || disk::is_file(&parent.join(&**start)))
         };
         if let Some(start) = self.system.start.as_mut().filter(is_file) {
             beside(start);
