@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 import time
+import unicodedata
 
 import numpy as np
 
@@ -404,6 +405,11 @@ def run_structured_text(report, cases, directory, ending):
     report.add(f"{dialect}, tree-sitter and NumPy", results)
 
 
+def texts_of(policy):
+    """Names and units of a policy."""
+    return [text for part in policy["states"] + policy["actions"] for text in (part["name"], part["unit"])]
+
+
 def conditions(policy):
     """A policy without its form, and without numbers of conditions that are none: a width of 1e18 or more."""
     for rule in (rule for action in policy["actions"] for rule in action["rules"]):
@@ -437,6 +443,10 @@ def run_rules(report, fpsrl, cases, directory):
             back = directory / f"{case.stem}.{ending}.policy"
             said = subprocess.run([fpsrl, "import", directory / f"{case.stem}.{ending}", "--out", back, "--quiet", "--force"],
                                   capture_output=True, text=True, check=False)
+            # Who reads rules must be able to see their names.
+            hidden = any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for name in texts_of(policy) for c in name)
+            if hidden and said.returncode == 2 and "cannot be seen" in said.stderr:
+                continue
             same = said.returncode == 0 and conditions(json.loads(back.read_text(encoding="utf-8"))) == conditions(policy)
             wrong += [] if same else [f"fpsrl import of {case.stem}.{ending}: {said.stderr[:300]}"]
         read += 6

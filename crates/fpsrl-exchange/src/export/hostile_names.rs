@@ -113,6 +113,20 @@ fn names_of_any_length_leave_code_readable() {
     }
 }
 
+#[test]
+fn variables_called_like_the_ends_of_sections_come_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut policy = small_policy();
+    policy.states[0].name = "end_if".into();
+    policy.states[1].name = "End_Stop".into();
+    policy.actions[0].name = "end_flow".into();
+    for format in [Format::Fll, Format::Fcl, Format::Fis] {
+        let path = directory.path().join(format!("ends.{}", Target::new(format).extension()));
+        std::fs::write(&path, &texts(format, policy.clone())[0]).unwrap();
+        assert_eq!(import::read(&path).unwrap().policy, policy, "{format:?}");
+    }
+}
+
 /// Whether a name holds what does not show, or changes how the rest does.
 fn has_hidden_characters(policy: &FuzzyPolicy) -> bool {
     let names = policy.states.iter().map(|state| &state.name).chain(policy.actions.iter().map(|action| &action.name));

@@ -40,6 +40,10 @@ pub(super) fn parse(source: &Source) -> Result<RuleBase> {
         // A section begins or ends without a semicolon of its own.
         while let Some((line, first)) = words.first() {
             let (line, upper) = (*line, first.to_uppercase());
+            if words.get(1).is_some_and(|(_, word)| word == ":") {
+                // A variable, however it is called.
+                break;
+            }
             if let Some((kind, end, taken)) = SECTIONS.iter().find(|(kind, ..)| *kind == upper) {
                 let name = if *taken == 2 { words.get(1).map(|(_, name)| name.clone()) } else { Some(String::new()) };
                 let name = name.ok_or_else(|| source.refuse(Some(line), format!("{kind} has no name"), WHOLE))?;
