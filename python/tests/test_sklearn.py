@@ -423,7 +423,7 @@ def test_with_a_history_rows_count_as_at_rest(tank: tuple[pd.DataFrame, pd.Serie
         ({"settings": {"members": 3}}, "`members` was set, but there is no reward"),
         ({"settings": {"states": {"levle": "m"}}}, "known: level"),
         ({"settings": {"states": {"level": {"angle": True}}}}, "nothing but the units"),
-        ({"settings": {"alpha": "steep"}}, "array of length 2"),
+        ({"settings": {"alpha": "steep"}}, "a list of two is meant"),
         ({"reward": "-abs(levle - 1)"}, "did you mean `level`"),
         ({"reward": "-level", "settings": {"membrs": 3}}, "did you mean `members`"),
         ({"reward": "-level", "settings": {"states": {"level": {"angle": "degrees"}}}}, "radians"),
