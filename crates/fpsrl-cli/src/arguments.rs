@@ -314,7 +314,7 @@ pub struct New {
     /// Transitions to generate
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<usize>,
-    /// Memory that reading a file of the log may take [default: that of the problem file; else 160 MB, and 16 times the
+    /// Memory that reading a file of the log may take [default: that of the problem file; else 175 MB, and 19 times the
     /// file's size]
     #[arg(long, value_name = "SIZE", value_parser = own_log::memory)]
     pub memory: Option<u64>,

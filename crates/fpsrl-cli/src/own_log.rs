@@ -75,7 +75,7 @@ pub struct InitArguments {
     /// Words that stand for a missing value, besides the usual ones
     #[arg(long, value_name = "WORD,WORD...", value_delimiter = ',')]
     pub missing: Vec<String>,
-    /// Memory that reading a file may take [default: 160 MB, and 16 times the file's size]
+    /// Memory that reading a file may take [default: 175 MB, and 19 times the file's size]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<u64>,
     /// The problem file to write
@@ -95,7 +95,7 @@ pub struct CheckArguments {
     /// A problem file that names a log, or a run directory
     #[arg(value_name = "PROBLEM.TOML|DIR")]
     pub problem: PathBuf,
-    /// Memory that reading a file may take [default: that of the problem file; else 160 MB, and 16 times the file's size]
+    /// Memory that reading a file may take [default: that of the problem file; else 175 MB, and 19 times the file's size]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<u64>,
     /// Print everything as JSON instead of tables

@@ -79,7 +79,7 @@ pub struct UpdateArguments {
     /// Replace the files of a run that is there already
     #[arg(long)]
     pub force: bool,
-    /// Memory that reading a file may take [default: that of the run's problem; else 160 MB, and 16 times the file's size]
+    /// Memory that reading a file may take [default: that of the run's problem; else 175 MB, and 19 times the file's size]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<u64>,
     /// Only score the present rules on the new worlds
